@@ -55,7 +55,7 @@ pub(crate) fn divide(line: &[u8]) -> Parts {
     while at < line.len() {
         let rest = &line[at..];
         if let Some(length) = filler(rest) {
-            found.zeros += rest[..length].iter().filter(|byte| **byte == 0).count();
+            found.zeros += memchr::memchr_iter(0, &rest[..length]).count();
             at += length;
         } else if let Some(length) = object(rest, &mut budget) {
             found.parts.push(Part::Object(at..at + length));

@@ -161,17 +161,14 @@ fn mend(bytes: &Bytes, error: LineError, at: Place, read: &mut LineRead, issues:
             Part::Lost(range) => (range, false),
         };
         let (text, offset) = (bytes.slice(range.clone()), at.offset + as_u64(range.start));
-        match Record::parse(&text, offset).ok().filter(|_| is_object) {
-            Some(parsed) => {
-                whole += 1;
-                read.take(parsed, at.number, issues);
-            }
-            None => {
-                lost += as_u64(range.len());
-                // Nothing hangs on the torn end of a file.
-                read.records
-                    .extend(unread(&text, offset).filter(|_| at.ended));
-            }
+        if let Some(parsed) = Record::parse(&text, offset).ok().filter(|_| is_object) {
+            whole += 1;
+            read.take(parsed, at.number, issues);
+        } else {
+            lost += as_u64(range.len());
+            // Nothing hangs on the torn end of a file.
+            read.records
+                .extend(unread(&text, offset).filter(|_| at.ended));
         }
     }
     let damage = Damage {

@@ -212,7 +212,7 @@ fn foreign_summary(foreign: ForeignLog) -> SessionSummary {
         }
         match &record.body {
             Body::Foreign(line) => {
-                titles.found = line.title.as_deref().and_then(title).or(titles.found)
+                titles.found = line.title.as_deref().and_then(title).or(titles.found);
             }
             Body::Boundary(boundary) => summary.boundaries.push(BoundarySummary {
                 id: Some(record.id.clone()),

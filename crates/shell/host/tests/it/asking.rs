@@ -22,6 +22,7 @@ fn kit() -> Kit {
     kit
 }
 
+#[expect(clippy::result_large_err, reason = "an error ends the test")]
 fn ask_everything(host: &Host, kit: &Kit) -> Result<(), HostError> {
     let which = Which::Private;
     host.memories(&which, ListFilter::default())?;

@@ -68,15 +68,14 @@ fn session(turns: usize, word: &str) -> String {
     let mut parent = "null".to_owned();
     for turn in 0..turns {
         let (user, answer) = (format!("{word}-u{turn}"), format!("{word}-a{turn}"));
-        text += &format!(
+        let asked = format!(
             r#"{{"parentUuid":{parent},"type":"user","uuid":"{user}","sessionId":"s","timestamp":"2026-01-01T00:00:00Z","message":{{"role":"user","content":"{word} {turn}"}}}}"#
         );
-        text += "\n";
-        text += &format!(
+        let answered = format!(
             r#"{{"parentUuid":"{user}","type":"assistant","uuid":"{answer}","sessionId":"s","timestamp":"2026-01-01T00:00:01Z","message":{{"role":"assistant","id":"m-{answer}","model":"claude-sonnet-4-5","content":[{{"type":"text","text":"{}"}}],"usage":{{"input_tokens":100,"output_tokens":50}}}}}}"#,
             "answer ".repeat(40)
         );
-        text += "\n";
+        text.extend([asked.as_str(), "\n", answered.as_str(), "\n"]);
         parent = format!("\"{answer}\"");
     }
     text
@@ -97,7 +96,8 @@ fn an_unchanged_session_is_read_at_its_ends_only() {
 
 #[test]
 fn a_session_that_changed_is_read_again_and_the_others_are_not() {
-    let cases: [(&str, fn(&Machine)); 4] = [
+    type Change = fn(&Machine);
+    let cases: [(&str, Change); 4] = [
         ("appended", |it| it.put("b", 401, "b")),
         ("truncated", |it| it.put("b", 3, "b")),
         ("replaced", |it| it.put("b", 400, "z")),

@@ -236,13 +236,12 @@ impl Objects {
                 Part::Lost(range) => (range, false),
             };
             let text = &line[range.clone()];
-            match serde_json::from_slice(text).ok().filter(|_| is_object) {
-                Some(value) => objects.values.push((range.start, value)),
-                None => {
-                    objects.lost += range.len();
-                    let shown = unread_entry(text).map(|value| (range.start, value));
-                    objects.values.extend(shown);
-                }
+            if let Some(value) = serde_json::from_slice(text).ok().filter(|_| is_object) {
+                objects.values.push((range.start, value));
+            } else {
+                objects.lost += range.len();
+                let shown = unread_entry(text).map(|value| (range.start, value));
+                objects.values.extend(shown);
             }
         }
         objects

@@ -240,8 +240,8 @@ impl Sound {
             assert_eq!(left, self.visible, "{what}");
         }
         let view = fold(&read.records);
-        validate::consistent(view.view().segments().iter())
-            .unwrap_or_else(|error| panic!("{what}: {error}"));
+        let consistent = validate::consistent(view.view().segments().iter());
+        assert!(consistent.is_ok(), "{what}: {consistent:?}");
         // Every reader finds the same damage.
         let unread = read.issues.total();
         let log = open(&content);
@@ -290,7 +290,7 @@ fn event() -> impl Strategy<Value = Event> {
 
 /// Lines of a session as Claude Code writes them.
 struct Lines {
-    lines: Vec<String>,
+    written: Vec<String>,
     chain: Vec<String>,
     side: Option<String>,
     next: usize,
@@ -299,7 +299,7 @@ struct Lines {
 impl Lines {
     fn of(events: &[Event]) -> Vec<String> {
         let mut lines = Self {
-            lines: Vec::new(),
+            written: Vec::new(),
             chain: Vec::new(),
             side: None,
             next: 0,
@@ -312,7 +312,7 @@ impl Lines {
                 Event::Side => lines.side(),
                 Event::Bookkeeping => {
                     let title = json!({"type": "summary", "summary": "t", "leafUuid": "x"});
-                    lines.lines.push(title.to_string());
+                    lines.written.push(title.to_string());
                 }
                 Event::Rewind(back) => {
                     let left = lines.chain.len().saturating_sub(*back).max(1);
@@ -322,7 +322,7 @@ impl Lines {
             }
         }
         lines.turn("end");
-        lines.lines
+        lines.written
     }
 
     fn id(&mut self) -> String {
@@ -330,19 +330,19 @@ impl Lines {
         format!("u-{:04}", self.next)
     }
 
-    fn push(&mut self, role: &str, parent: Option<&str>, message: Value) -> String {
+    fn push(&mut self, role: &str, parent: Option<&str>, message: &Value) -> String {
         let id = self.id();
         let line = json!({
             "parentUuid": parent, "isSidechain": false, "sessionId": "s", "type": role,
             "message": message, "uuid": id, "timestamp": "2026-01-01T00:00:00.000Z",
         });
-        self.lines.push(line.to_string());
+        self.written.push(line.to_string());
         id
     }
 
     fn on_chain(&mut self, role: &str, message: Value) {
         let parent = self.chain.last().cloned();
-        let id = self.push(role, parent.as_deref(), message);
+        let id = self.push(role, parent.as_deref(), &message);
         self.chain.push(id);
     }
 
@@ -381,7 +381,7 @@ impl Lines {
             let text = format!("result of {call}");
             let block = json!([{"type": "tool_result", "tool_use_id": call, "content": text}]);
             let message = json!({"role": "user", "content": block});
-            last = Some(self.push("user", line.as_deref(), message));
+            last = Some(self.push("user", line.as_deref(), &message));
         }
         self.chain.extend(last);
         let text = json!([{"type": "text", "text": format!("seen {number}")}]);
@@ -398,7 +398,7 @@ impl Lines {
             "parentUuid": parent, "isSidechain": true, "sessionId": "s", "type": "user",
             "message": {"role": "user", "content": format!("side {id}")}, "uuid": id,
         });
-        self.lines.push(line.to_string());
+        self.written.push(line.to_string());
     }
 }
 
