@@ -187,6 +187,10 @@ pub(super) fn is_strong_password(text: &str, quoted: bool) -> bool {
 }
 
 /// Classes of characters that a text has.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says whether a class occurs; a text may have any of them beside any other"
+)]
 struct Classes {
     letters: bool,
     lower: bool,
