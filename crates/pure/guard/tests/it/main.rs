@@ -6,12 +6,15 @@
 mod against_bash;
 mod naughty;
 mod random;
+#[cfg(test)]
 mod secret_cases;
+#[cfg(test)]
 mod secret_formats;
 mod shell_cases;
 mod shell_corpus;
 mod shell_lines;
 mod shell_properties;
+#[cfg(test)]
 mod slots;
 
 #[expect(clippy::disallowed_methods, reason = "material is read by path")]
