@@ -107,7 +107,8 @@ pub trait Files: fmt::Debug + Send + Sync {
     /// dropped: removing it would let two holders lock two different files of the same name.
     fn lock_exclusive(&self, path: &Path) -> FileResult<Option<LockGuard>>;
 
-    /// Like [`Self::lock_exclusive`], but waits up to `most` for the holder to release it. In
+    /// Like [`Self::lock_exclusive`], but waits up to `most` for the holder to release it, behind
+    /// those that wait already; a waiting caller has a file beside the lock, `<lock>.<number>`. In
     /// memory nothing sleeps: other threads get some turns, for any `most`.
     fn lock_waiting(&self, path: &Path, most: Duration) -> FileResult<Option<LockGuard>>;
 

@@ -16,7 +16,8 @@
 )]
 
 use super::files::sync_content;
-use super::opened::{RealAppend, RealRead, read_limited, try_lock, wait_for_lock};
+use super::opened::{RealAppend, RealRead, read_limited, try_lock};
+use super::queue::{self, Line};
 use super::resolve::{Root, Way, check_ordinary, facts_of};
 use super::walk;
 use crate::error::{During as _, FileResult, Operation};
@@ -226,7 +227,17 @@ impl Files for FilesBeneath {
     }
 
     fn lock_waiting(&self, path: &Path, most: Duration) -> FileResult<Option<LockGuard>> {
-        wait_for_lock(most, || self.lock_exclusive(path))
+        let mode = Access::Private.file_mode();
+        let line = Line {
+            files: self,
+            path,
+            create: &|ticket| {
+                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+                self.open_file(ticket, flags, mode)
+            },
+            open: &|ticket| self.open_file(ticket, OFlags::WRONLY, 0),
+        };
+        queue::wait(&line, most)
     }
 
     fn beneath(&self, root: &Path) -> FileResult<Arc<dyn Files>> {

@@ -7,7 +7,8 @@
     reason = "this is the place the ban on file functions points to"
 )]
 
-use super::opened::{RealAppend, RealRead, read_limited, try_lock, wait_for_lock};
+use super::opened::{RealAppend, RealRead, read_limited, try_lock};
+use super::queue::{self, Line};
 use super::world::{millis, system_time};
 use crate::error::{During as _, FileResult, Operation};
 use crate::files::{
@@ -151,7 +152,18 @@ impl Files for RealFiles {
     }
 
     fn lock_waiting(&self, path: &Path, most: Duration) -> FileResult<Option<LockGuard>> {
-        wait_for_lock(most, || self.lock_exclusive(path))
+        let line = Line {
+            files: self,
+            path,
+            create: &|ticket| {
+                options(Access::Private.file_mode())
+                    .write(true)
+                    .create_new(true)
+                    .open(ticket)
+            },
+            open: &|ticket| OpenOptions::new().write(true).open(ticket),
+        };
+        queue::wait(&line, most)
     }
 
     fn beneath(&self, root: &Path) -> FileResult<Arc<dyn Files>> {

@@ -7,6 +7,7 @@ mod calls;
 mod files;
 mod opened;
 mod processes;
+mod queue;
 #[cfg(unix)]
 mod resolve;
 mod sandbox;

@@ -1,8 +1,4 @@
 //! Open files: their operations do not depend on the way they were found.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "waiting for a lock needs the clock of the machine"
-)]
 
 use crate::error::{During as _, FileResult, Operation};
 use crate::files::{AppendFile, LockGuard, RandomRead, write_fully};
@@ -10,15 +6,6 @@ use bytes::Bytes;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
-
-/// First pause of a caller that waits for a lock; each further one is twice as long. A lock is
-/// usually held for one write, which takes less.
-const FIRST_PAUSE: Duration = Duration::from_millis(1);
-
-/// Longest pause of a caller that waits for a lock: short enough that a person does not notice.
-const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
 pub(super) struct RealRead {
@@ -97,26 +84,6 @@ pub(super) fn try_lock(file: File, path: &Path) -> FileResult<Option<LockGuard>>
         // A held lock is an ordinary answer.
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(error).during(Operation::Lock, path),
-    }
-}
-
-/// Tries again, with growing pauses (back-off), until the lock is free or the time is over.
-pub(super) fn wait_for_lock(
-    most: Duration,
-    attempt: impl Fn() -> FileResult<Option<LockGuard>>,
-) -> FileResult<Option<LockGuard>> {
-    let start = Instant::now();
-    let mut pause = FIRST_PAUSE;
-    loop {
-        let guard = attempt()?;
-        let left = most.saturating_sub(start.elapsed());
-        // Tried once even with no time at all, and once more after the last pause.
-        if guard.is_some() || left.is_zero() {
-            return Ok(guard);
-        }
-        // Polled, because waiting inside the kernel cannot be given a time limit.
-        thread::sleep(pause.min(left));
-        pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
     }
 }
 

@@ -15,3 +15,4 @@ mod real;
 #[cfg(test)]
 #[cfg(unix)]
 mod sandbox;
+mod turns;
