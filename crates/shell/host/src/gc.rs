@@ -8,10 +8,20 @@ use crate::error::{HostError, chain};
 use crate::host::Host;
 use crate::remark::Remark;
 use dormouse_core::id::SessionId;
+use dormouse_core::units::Millis;
+use dormouse_memdir::MemoryDir;
+use dormouse_memory::snapshot::INDEX;
 use dormouse_store::{GcPlan, LeftAlone, NotRemoved, ProjectFolder, Why, collect, plan_gc, survey};
-use dormouse_system::{FileKind, Files, OptionalFile as _};
+use dormouse_system::{Access, FileKind, Files, OptionalFile as _};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Name of a project's memory in its folder.
+const MEMORY: &str = "memory";
+
+/// Age from which a temporary file is taken for abandoned: no write takes an hour.
+const GRACE: Duration = Duration::from_hours(1);
 
 /// Treatment of what was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,11 +94,12 @@ struct Scope {
 }
 
 impl Host {
-    /// Looks for files that no log names, in all projects or in those that paths name, and removes
-    /// them if told to. Nothing outside the folder of projects is ever removed.
+    /// Looks for files that no log names, in all projects or in those that paths name, and for
+    /// temporary files of killed writers in their memories and in memory directories that paths
+    /// name; removes them if told to. Nothing else outside the folder of projects is ever removed.
     ///
     /// # Errors
-    /// When a path lies elsewhere, or a folder cannot be listed. Files that could not be removed
+    /// When a path is neither there nor a memory directory, or a folder cannot be listed. Files that could not be removed
     /// are part of the answer.
     pub fn gc(&self, paths: &[PathBuf], garbage: Garbage) -> Result<GcReport, HostError> {
         let home = &self.places().home;
@@ -107,16 +118,65 @@ impl Host {
         let projects = files.real_path(&folder).optional()?;
         let scopes = match (&projects, paths) {
             (Some(projects), _) => scopes(paths, files, home, projects)?,
-            (None, []) => Vec::new(),
-            // A path was named, and without the folder it can be no session.
-            (None, [path, ..]) => return Err(outside(path, &folder)),
+            (None, paths) => memories_alone(paths, files, &folder)?,
         };
-        for scope in scopes {
+        let scopes = self.with_configured(scopes, paths);
+        for scope in scopes.projects {
             self.collect_garbage(&scope, garbage, &mut report)?;
+        }
+        for root in scopes.memories {
+            self.collect_leftovers(&root, garbage, &mut report)?;
         }
         report.total_files = report.files.len();
         report.total_bytes = report.files.iter().map(|file| file.bytes).sum();
         Ok(report)
+    }
+
+    /// Adds the memory directory that the settings name, if all are looked at.
+    fn with_configured(&self, mut scopes: Scopes, paths: &[PathBuf]) -> Scopes {
+        if paths.is_empty() {
+            // Without memory there is no directory; that is no fault of a collection.
+            let place = self.project_place().ok().map(|place| place.memory);
+            let files = &self.system().files;
+            scopes
+                .memories
+                .extend(place.and_then(|place| files.real_path(&place).ok()));
+        }
+        scopes.memories.sort();
+        scopes.memories.dedup();
+        scopes
+    }
+
+    /// Looks for temporary files of killed writers in a memory directory.
+    fn collect_leftovers(
+        &self,
+        root: &Path,
+        treatment: Garbage,
+        report: &mut GcReport,
+    ) -> Result<(), HostError> {
+        let Some(dir) = MemoryDir::find(self.system(), root, Access::Private)? else {
+            return Ok(());
+        };
+        let young = i64::try_from(GRACE.as_millis()).unwrap_or(i64::MAX);
+        let before = Millis(self.now().0.saturating_sub(young));
+        for leftover in dir.leftovers(before)? {
+            let path = root.join(&leftover.path).display().to_string();
+            if treatment == Garbage::Remove
+                && let Err(error) = dir.remove_leftover(&leftover)
+            {
+                let error = chain(&error);
+                report.failed.push(NotRemovedFile { path, error });
+                continue;
+            }
+            report.files.push(GarbageFile {
+                project: root.display().to_string(),
+                session: None,
+                path,
+                bytes: leftover.bytes,
+                why: why_name(Why::Interrupted),
+            });
+        }
+        Ok(())
     }
 
     /// Looks at one project, and removes what is in the scope if told to.
@@ -139,7 +199,9 @@ impl Host {
         // The whole project is surveyed even for one session: a fork refers to the files of its
         // parent.
         let in_scope = |session: Option<&SessionId>| {
-            scope.session.is_none() || session == scope.session.as_ref()
+            // Memories lie beside the sessions and are looked at by themselves.
+            let memory = session.is_some_and(|session| session.as_str() == MEMORY);
+            !memory && (scope.session.is_none() || session == scope.session.as_ref())
         };
         let plan = GcPlan {
             garbage: garbage
@@ -195,37 +257,65 @@ const fn why_name(why: Why) -> &'static str {
     }
 }
 
-/// The scopes that paths name, all of them inside the folder of projects.
+/// Places that are looked at.
+#[derive(Debug, Default)]
+struct Scopes {
+    projects: Vec<Scope>,
+    /// Memory directories, by their real paths.
+    memories: Vec<PathBuf>,
+}
+
+impl Scopes {
+    /// Adds a project with its memory.
+    fn add(&mut self, project: PathBuf, files: &dyn Files) {
+        self.memories
+            .extend(files.real_path(&project.join(MEMORY)).ok());
+        self.projects.push(Scope {
+            project,
+            session: None,
+        });
+    }
+}
+
+/// The scopes that paths name: inside the folder of projects, or memory directories anywhere.
 fn scopes(
     paths: &[PathBuf],
     files: &dyn Files,
     home: &Path,
     projects: &Path,
-) -> Result<Vec<Scope>, HostError> {
+) -> Result<Scopes, HostError> {
+    let mut scopes = Scopes::default();
     if paths.is_empty() {
-        return all(files, projects);
+        all(files, projects, &mut scopes)?;
     }
-    let mut scopes = Vec::new();
     for path in paths {
         // Links are resolved first: a link inside must not lead to files outside.
         let real = files.real_path(path)?;
         let Ok(inside) = real.strip_prefix(projects) else {
-            // A path elsewhere may be the project itself, whose folder in the home is meant.
-            let Some(found) = ProjectFolder::find(files, home, &real)? else {
+            // A path elsewhere may be a memory directory, or the project itself, whose folder in
+            // the home is meant.
+            let memory = is_memory(files, &real);
+            let found = ProjectFolder::find(files, home, &real)?;
+            if let Some(found) = &found {
+                scopes.add(files.real_path(found.path())?, files);
+            }
+            if memory {
+                scopes.memories.push(real);
+            } else if found.is_none() {
                 return Err(outside(path, projects));
-            };
-            scopes.push(Scope {
-                project: files.real_path(found.path())?,
-                session: None,
-            });
+            }
             continue;
         };
         let mut parts = inside.iter();
         match (parts.next(), parts.next()) {
-            (None, _) => scopes.extend(all(files, projects)?),
-            (Some(project), session) => scopes.push(Scope {
+            (None, _) => all(files, projects, &mut scopes)?,
+            (Some(project), None) => scopes.add(projects.join(project), files),
+            (Some(project), Some(part)) if part == MEMORY => {
+                scopes.memories.push(projects.join(project).join(MEMORY));
+            }
+            (Some(project), Some(session)) => scopes.projects.push(Scope {
                 project: projects.join(project),
-                session: session.map(|session| {
+                session: Some({
                     // A session may be named by its log or by its folder.
                     let name = session.to_string_lossy();
                     SessionId::from(name.strip_suffix(".jsonl").unwrap_or(&name))
@@ -234,21 +324,43 @@ fn scopes(
         }
     }
     // A project named twice would be listed twice, and removed from twice.
-    scopes.sort();
-    scopes.dedup();
+    scopes.projects.sort();
+    scopes.projects.dedup();
     Ok(scopes)
 }
 
-fn all(files: &dyn Files, projects: &Path) -> Result<Vec<Scope>, HostError> {
-    let entries = files.list(projects)?.into_iter();
-    Ok(entries
+/// The memory directories that paths name where there is no folder of projects.
+fn memories_alone(
+    paths: &[PathBuf],
+    files: &dyn Files,
+    folder: &Path,
+) -> Result<Scopes, HostError> {
+    let mut scopes = Scopes::default();
+    for path in paths {
+        let real = files.real_path(path)?;
+        if !is_memory(files, &real) {
+            return Err(outside(path, folder));
+        }
+        scopes.memories.push(real);
+    }
+    Ok(scopes)
+}
+
+/// True for a directory with a journal of memories or an index.
+fn is_memory(files: &dyn Files, path: &Path) -> bool {
+    [".journal", INDEX]
+        .into_iter()
+        .any(|name| files.metadata(&path.join(name)).is_ok())
+}
+
+fn all(files: &dyn Files, projects: &Path, scopes: &mut Scopes) -> Result<(), HostError> {
+    for entry in files.list(projects)? {
         // Files between the folders are not Dormouse's.
-        .filter(|entry| entry.metadata.kind == FileKind::Directory)
-        .map(|entry| Scope {
-            project: projects.join(entry.name),
-            session: None,
-        })
-        .collect())
+        if entry.metadata.kind == FileKind::Directory {
+            scopes.add(projects.join(entry.name), files);
+        }
+    }
+    Ok(())
 }
 
 fn outside(path: &Path, projects: &Path) -> HostError {

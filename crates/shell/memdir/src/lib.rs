@@ -8,6 +8,7 @@ mod git;
 mod inbox;
 #[cfg(test)]
 mod kit;
+mod leftovers;
 mod log;
 mod past;
 mod payload;
@@ -22,6 +23,7 @@ pub use dir::{Look, MemoryDir, Skipped};
 pub use error::MemdirError;
 pub use git::Repository;
 pub use inbox::{Inbox, Item, Proposal};
+pub use leftovers::Leftover;
 pub use log::History;
 pub use place::{MemoryLocation, NoPlace, Surroundings, Why};
 pub use scan::Scan;

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 const HELP: &str = "\
 Beside its log a session keeps long tool results and blobs. They live as long as
 the log names them; this command shows what no log names, what was left when a
-log was deleted, and what interrupted writes left behind. A fork keeps what its
-parent holds. Sessions that are open, files younger than an hour, links, and
+log was deleted, and what interrupted writes left behind, in every folder of the
+memories too. A fork keeps what its parent holds. Sessions that are open, files younger than an hour, links, and
 everything else in the folders are left alone.
 
 Nothing is removed without --delete.
@@ -21,6 +21,7 @@ Nothing is removed without --delete.
 Examples:
   dormouse gc                  All projects
   dormouse gc .                The project in this folder
+  dormouse gc ~/notes/memory   A memory directory
   dormouse gc --files          Every file by name
   dormouse gc --delete
 
@@ -36,7 +37,8 @@ for sessions.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// Projects, or folders and logs of sessions in Dormouse's home; all if none is given
+    /// Projects, folders and logs of sessions in Dormouse's home, or memory directories anywhere;
+    /// all that are known if none is given
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Remove the files that are shown

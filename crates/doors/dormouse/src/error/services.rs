@@ -99,8 +99,8 @@ impl From<HostError> for Failure {
                 .into(),
             HostError::Outside { .. } => shown(Exit::Refused)
                 .hint(
-                    "leave it out to look at all projects; nothing outside that folder is ever \
-                     removed",
+                    "leave it out to look at all projects, or name a memory directory; nothing else \
+                     is ever removed",
                 )
                 .into(),
             // Nothing is left to do about these two, so no hint is given.

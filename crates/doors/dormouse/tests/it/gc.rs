@@ -183,3 +183,46 @@ fn a_new_home_has_nothing_to_remove() {
     let text = machine.stdout("gc");
     assert!(text.starts_with("There is nothing to remove"), "{text}");
 }
+
+#[test]
+fn temporary_files_of_killed_writers_are_found_in_every_folder_of_a_memory() {
+    let machine = Machine::new(&[]);
+    let places = [
+        (".dormouse/projects/-p/memory", ""),
+        (".dormouse/projects/-p/memory", "pinned/"),
+        (".dormouse/projects/-p/memory", ".journal/"),
+        ("notes", ".journal/blobs/"),
+        ("notes", "logs/2026/11/"),
+    ];
+    for (root, folder) in places {
+        machine.write(&format!("{root}/MEMORY.md"), "# Mine\n");
+        machine.write(&format!("{root}/{folder}.dormouse-x1.tmp"), "half");
+        make_old(&machine, &format!("{root}/{folder}.dormouse-x1.tmp"));
+        machine.write(&format!("{root}/{folder}.dormouse-young.tmp"), "at work");
+        machine.write(&format!("{root}/{folder}other.tmp"), "not ours");
+        make_old(&machine, &format!("{root}/{folder}other.tmp"));
+    }
+    let notes = machine.home().join("notes").display().to_string();
+    assert_eq!(machine.json("gc --json")["total_files"], 3);
+    assert_eq!(
+        machine.json(&format!("gc {notes} --json"))["total_files"],
+        2
+    );
+    machine.stdout("gc --delete");
+    machine.stdout(&format!("gc {notes} --delete"));
+    for (root, folder) in places {
+        let there = |name: &str| {
+            let path = machine.home().join(format!("{root}/{folder}{name}"));
+            RealFiles.metadata(&path).is_ok()
+        };
+        assert!(!there(".dormouse-x1.tmp"), "{root}/{folder}");
+        assert!(
+            there(".dormouse-young.tmp") && there("other.tmp"),
+            "{root}/{folder}"
+        );
+    }
+    // A folder that is no memory is refused.
+    machine.write("plain/a.md", "x");
+    let plain = machine.home().join("plain").display().to_string();
+    assert_eq!(machine.run(&format!("gc {plain}")).code, 5);
+}
