@@ -251,6 +251,7 @@ impl From<MemdirError> for Failure {
             MemdirError::Busy { .. } | MemdirError::Refused(_) | MemdirError::Newer { .. } => {
                 shown(Exit::Refused)
             }
+            MemdirError::IndexUnreadable { .. } => shown(Exit::Unreadable),
             MemdirError::InboxFull(_) => shown(Exit::Refused)
                 .hint("approve or reject some first; `dormouse memory inbox` lists them"),
             // Refused, not failed: a later change stands on the one to be undone.

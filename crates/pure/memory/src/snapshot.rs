@@ -92,6 +92,12 @@ impl Snapshot {
             .unwrap_or_default()
     }
 
+    /// True if a file is UTF-8, or not there.
+    pub fn is_text(&self, path: &SafePath) -> bool {
+        let file = self.files.get(path);
+        file.is_none_or(|file| std::str::from_utf8(&file.content).is_ok())
+    }
+
     /// Hash over all paths and contents: equal snapshots have equal versions, whatever their times.
     pub fn version(&self) -> Hash {
         let mut all = Vec::new();

@@ -273,12 +273,20 @@ impl Transaction {
                     other: (*other).clone(),
                 });
             }
-            // A file that has its name already may still change.
-            if new && let Some(rule) = secret_in_name(path) {
-                let path = path.clone();
-                return Err(Refusal::SecretName { path, rule });
+            // An undo brings back bytes that were there: a person's file is not lost for its name or
+            // content.
+            if self.undoes.is_none() {
+                // A file that has its name already may still change.
+                if new && let Some(rule) = secret_in_name(path) {
+                    let path = path.clone();
+                    return Err(Refusal::SecretName { path, rule });
+                }
+                self.vet_content(path, content)?;
+                // Bytes of a person's index that are not understood would be lost.
+                if path.as_str() == INDEX && !snapshot.is_text(path) {
+                    return Err(Refusal::NotText(path.clone()));
+                }
             }
-            self.vet_content(path, content)?;
         }
         // Counted growth only: a directory that is too full may still change and shrink.
         if growth > MOST_FILES && growth > snapshot.len() {

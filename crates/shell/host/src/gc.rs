@@ -99,8 +99,8 @@ impl Host {
     /// name; removes them if told to. Nothing else outside the folder of projects is ever removed.
     ///
     /// # Errors
-    /// When a path is neither there nor a memory directory, or a folder cannot be listed. Files that could not be removed
-    /// are part of the answer.
+    /// When a path is neither there nor a memory directory, or a folder cannot be listed. Files that
+    /// could not be removed are part of the answer.
     pub fn gc(&self, paths: &[PathBuf], garbage: Garbage) -> Result<GcReport, HostError> {
         let home = &self.places().home;
         let files = &*self.system().files;

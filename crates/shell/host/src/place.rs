@@ -4,11 +4,13 @@
 //! The rules of the place: `MemoryLocation` of `dormouse-memdir`.
 
 use crate::error::HostError;
-use crate::host::{Host, user_home};
+use crate::host::{Host, day, user_home};
+use crate::memories::limits;
 use crate::remark::Remark;
 use dormouse_core::settings::Trust;
 use dormouse_guard::paths::check_directory;
 use dormouse_memdir::{MemoryDir, MemoryLocation, Skipped, Surroundings};
+use dormouse_memory::index::{IndexFacts, IndexPast, Missing, bounded};
 use dormouse_memory::journal::JournalEntry;
 use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::transaction::Transaction;
@@ -180,11 +182,21 @@ impl Found<'_> {
         Ok(look.snapshot)
     }
 
-    /// Changes its files; the entry of the journal, if anything changed.
+    /// Changes its files, with the index within its limits; the entry of the journal, if anything
+    /// changed.
     pub(crate) fn update(
         &mut self,
         change: impl FnOnce(&Snapshot) -> Result<Transaction, HostError>,
     ) -> Result<Option<JournalEntry>, HostError> {
-        self.open()?.update(change)
+        let (limits, today) = (limits(&self.host.settings()), day(self.host.now()));
+        self.open()?.update(|snapshot| {
+            let facts = IndexFacts {
+                today,
+                limits,
+                past: &IndexPast::default(),
+                missing: Missing::Keep,
+            };
+            Ok(bounded(change(snapshot)?, snapshot, &facts))
+        })
     }
 }

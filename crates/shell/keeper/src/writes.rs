@@ -15,12 +15,14 @@ use dormouse_guard::paths::SafePath;
 use dormouse_memdir::{MemdirError, MemoryDir, Proposal};
 use dormouse_memory::extract::judge::{Context, Judged, Proposed, Review, Waiting, judge};
 use dormouse_memory::extract::{Span, SpanKind};
+use dormouse_memory::index::{IndexFacts, IndexPast, Limits, Missing, bounded};
 use dormouse_memory::snapshot::{INDEX, is_topic};
 use dormouse_memory::team::{Reach, Scope, scope_for};
 use dormouse_memory::topic::{self, Field, Topic};
 use dormouse_memory::transaction::{Author, Expected, Transaction};
 use dormouse_memory::write::{self, NewMemory};
 use dormouse_tools::MemoryWrites;
+use jiff::civil::Date;
 use serde::Serialize;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -79,6 +81,8 @@ pub struct JudgedWrites {
     dir: MemoryDir,
     team: Option<TeamMemory>,
     evidence: Evidence,
+    today: Date,
+    index: Limits,
     written: Mutex<Written>,
 }
 
@@ -89,6 +93,8 @@ impl JudgedWrites {
             dir: keeper.memory.clone(),
             team: keeper.team.clone().filter(|team| team.trusted),
             evidence,
+            today: keeper.today(),
+            index: Limits::from_settings(&keeper.settings()),
             written: Mutex::default(),
         })
     }
@@ -143,7 +149,13 @@ impl JudgedWrites {
                 }
             };
             outcome = Some(judged);
-            Ok::<_, MemdirError>(transaction)
+            let facts = IndexFacts {
+                today: self.today,
+                limits: self.index,
+                past: &IndexPast::default(),
+                missing: Missing::Keep,
+            };
+            Ok::<_, MemdirError>(bounded(transaction, snapshot, &facts))
         })?;
         let Some(judged) = outcome else {
             return Ok(Err("nothing was decided".to_owned()));

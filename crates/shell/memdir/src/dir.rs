@@ -9,14 +9,14 @@
 //! # Not here
 //! The content of a change (`dormouse_memory::write`); its way to disk ([`crate::pending`]).
 
-use crate::disk::{Disk, MOST_READ};
+use crate::disk::{Disk, MOST_READ, PENDING};
 use crate::error::MemdirError;
 use crate::pending::Writer;
 use dormouse_core::hash::Hash;
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::{MOST_COMPONENTS, SafePath};
 use dormouse_memory::journal::{Change, JournalEntry};
-use dormouse_memory::snapshot::{Snapshot, StoredFile, belongs};
+use dormouse_memory::snapshot::{INDEX, Snapshot, StoredFile, belongs, is_topic};
 use dormouse_memory::transaction::Transaction;
 use dormouse_system::{Access, FileError, Files, OptionalFile as _, Stamp, System, Walked};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// needs, which purging does; sixteen purges in a row are no accident.
 const MOST_READS: usize = 16;
 
-const OUTSIDE: &str = "changed without Dormouse";
+pub(crate) const OUTSIDE: &str = "changed without Dormouse";
 
 type Result<T> = std::result::Result<T, MemdirError>;
 
@@ -160,6 +160,13 @@ impl MemoryDir {
                         None => look.snapshot.remove(&path),
                     };
                 }
+                // Told, because files of a change that is not understood may be half of it.
+                if let Some(why) = self.disk.pending_fault()? {
+                    look.skipped.push(Skipped {
+                        path: PathBuf::from(PENDING),
+                        why,
+                    });
+                }
                 return Ok(look);
             }
         }
@@ -264,6 +271,7 @@ impl Writer<'_> {
     /// meanwhile.
     fn commit_to(&self, transaction: Transaction, look: Look) -> Result<Option<JournalEntry>> {
         let snapshot = self.touched(&transaction, look)?;
+        self.index_is_readable(&transaction)?;
         transaction.vet(&snapshot)?;
         transaction.check(&snapshot)?;
         let transaction = transaction.without_idle(&snapshot);
@@ -282,6 +290,52 @@ impl Writer<'_> {
         self.catch_up(&entry)?;
         self.perform(&entry)?;
         Ok(Some(entry))
+    }
+
+    /// Fails if memories change while the index cannot be read: their lines would be left behind.
+    fn index_is_readable(&self, transaction: &Transaction) -> Result<()> {
+        let Ok(index) = SafePath::parse(INDEX) else {
+            return Ok(());
+        };
+        let mut paths = transaction.operations.iter().map(|done| &done.path);
+        if !paths.any(|path| is_topic(path) || *path == index) {
+            return Ok(());
+        }
+        match self
+            .disk
+            .files()
+            .read(index.as_path(), MOST_READ)
+            .optional()
+        {
+            Ok(_) => Ok(()),
+            Err(source) => match Unread::of(source) {
+                Unread::Skip(why) => Err(MemdirError::IndexUnreadable {
+                    path: self.disk.root.join(INDEX),
+                    why,
+                }),
+                Unread::Fail(error) => Err(self.disk.blame(error)),
+            },
+        }
+    }
+
+    /// Records changes to some files that were made without Dormouse since the journal last had
+    /// them.
+    pub(crate) fn note_gaps(&self, paths: &[&SafePath]) -> Result<()> {
+        let known = self.disk.last_known(paths)?;
+        let mut gaps = Vec::new();
+        for (path, known) in paths.iter().zip(known) {
+            let now = self.current(path)?;
+            if let Some(change) = gap(path, known, now.as_deref().map(Hash::of)) {
+                if let Some(content) = now {
+                    self.disk.keep(&content)?;
+                }
+                gaps.push(change);
+            }
+        }
+        if !gaps.is_empty() {
+            self.note_outside(gaps, OUTSIDE)?;
+        }
+        Ok(())
     }
 
     /// Directory as far as a change has to know it: all names, and the current contents of the

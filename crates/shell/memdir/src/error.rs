@@ -20,9 +20,9 @@ pub enum MemdirError {
         #[source]
         source: FileError,
     },
-    /// Timeout while another process was writing.
+    /// Timeout while other processes were writing.
     #[error(
-        "another process has been writing to this memory for {} s (it holds `{}`); let it finish, or end it, and try again",
+        "no turn to write to this memory within {} s: other processes hold `{}`, one after the other or one that hangs; try again when they are done",
         waited.as_secs(), lock.display()
     )]
     Busy {
@@ -30,6 +30,17 @@ pub enum MemdirError {
         lock: PathBuf,
         /// Time that was waited.
         waited: Duration,
+    },
+    /// Index that is a link, too long, or not to be read by this user.
+    #[error(
+        "`{}` cannot be read ({why}), and memories are not changed without their index; make it a plain file again, or move it away",
+        path.display()
+    )]
+    IndexUnreadable {
+        /// File of the index.
+        path: PathBuf,
+        /// Reason for people, one line.
+        why: String,
     },
     /// Change that the gate refuses.
     #[error(transparent)]

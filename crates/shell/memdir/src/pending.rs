@@ -75,13 +75,30 @@ impl Disk {
         Ok(Some(pending.entry))
     }
 
+    /// Change under way, for a reader. A description that cannot be read stops writers; a reader
+    /// sees the files as they are and is told ([`Disk::pending_fault`]).
+    fn pending_to_read(&self) -> Result<Option<JournalEntry>> {
+        match self.pending() {
+            Err(error) if fault(&error).is_some() => Ok(None),
+            pending => pending,
+        }
+    }
+
+    /// Reason why the description of an interrupted change cannot be read, if there is one.
+    pub(crate) fn pending_fault(&self) -> Result<Option<String>> {
+        match self.pending() {
+            Ok(_) => Ok(None),
+            Err(error) => fault(&error).map(Some).ok_or(error),
+        }
+    }
+
     /// Changes since the journal had this head, so that a reader who has read files meanwhile can
     /// bring them all to one state. `None`: contents are missing or not understood, read again.
     ///
     /// The change under way is asked for first. One that is missed here began after the files were
     /// read; one that ends meanwhile has its line in the journal, which is read later.
     pub(crate) fn overlay_since(&self, head: u64) -> Result<Option<Overlay>> {
-        let pending = self.pending()?;
+        let pending = self.pending_to_read()?;
         let under_way = pending.as_ref().map(|entry| &*entry.id);
         let Some(since) = self.entries_since(head, under_way)? else {
             return Ok(None);
@@ -131,6 +148,23 @@ impl Disk {
             files.insert(change.path.clone(), file);
         }
         Ok(Some(files))
+    }
+}
+
+/// Lasting fault of a description: not understood, or no file that may be read. Any other error may
+/// pass, and a reader that ignored it could see half a change.
+fn fault(error: &MemdirError) -> Option<String> {
+    match error {
+        MemdirError::BadPending { why, .. } => Some(format!(
+            "describes an interrupted change and is not understood ({why})"
+        )),
+        MemdirError::Files { source, .. } => {
+            let lasting = source.too_large()
+                || source.permission_denied()
+                || source.kind() == std::io::ErrorKind::InvalidInput;
+            lasting.then(|| format!("describes an interrupted change: {}", source.source))
+        }
+        _ => None,
     }
 }
 

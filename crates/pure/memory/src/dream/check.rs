@@ -11,9 +11,9 @@
 
 use super::sentence::{Reader, unlinked};
 use super::support::{Ground, percent};
-use super::{Declared, Objection, Writing, tidy};
+use super::{Declared, Objection, Writing};
 use crate::daily;
-use crate::index::{self, Limits};
+use crate::index::{self, IndexFacts, IndexPast, Limits, Missing};
 use crate::snapshot::{INDEX, Snapshot, StoredFile, is_pinned, is_topic};
 use crate::topic::{self, Topic};
 use crate::transaction::{Author, MOST_BYTES, Refusal, Transaction, between};
@@ -65,21 +65,34 @@ pub struct CheckLimits {
     pub today: Date,
     /// Facts about the time of writing of memories.
     pub writing: Writing,
+    /// Facts of the journal about the files of the index.
+    pub past: IndexPast,
 }
 
 impl CheckLimits {
-    /// Reads the limits from the settings.
+    /// Reads the limits from the settings; without facts of a journal.
     pub fn from_settings(settings: &Settings, today: Date, writing: Writing) -> Self {
-        let count = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
         Self {
-            index: Limits {
-                lines: count(settings.get(keys::MEMORY_INDEX_LINES)),
-                bytes: count(settings.get(keys::MEMORY_INDEX_BYTES)),
-            },
+            index: Limits::from_settings(settings),
             loss: settings.get(keys::DREAM_LOSS),
             today,
             writing,
+            past: IndexPast::default(),
         }
+    }
+
+    /// Index of the directory before, mended to fit the files of a dream.
+    pub(super) fn mended(&self, before: &Snapshot, after: &Snapshot) -> String {
+        let mut result = after.clone();
+        index::put(&mut result, before.index());
+        let past = self.past.after(before, after);
+        let facts = IndexFacts {
+            today: self.today,
+            limits: self.index,
+            past: &past,
+            missing: Missing::Keep,
+        };
+        index::mended(&result, &facts)
     }
 }
 
@@ -220,65 +233,89 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Objects to an index that is invalid, incomplete or over its limits.
+    /// Objects to an index that is invalid, incomplete, over its limits, or without a person's line.
     fn index(&mut self) {
         let (text, old) = (self.after.index(), self.before.index());
+        let mended = self.limits.mended(self.before, self.after);
         let cut = index::load(&text, self.limits.index).cut;
-        if let Some(cut) = cut.filter(|_| !self.is_filled_by_people(&text, &old)) {
+        // Lines of a person that fill the index are theirs to change; growth is the dream's doing.
+        let mended_fits = index::load(&mended, self.limits.index).cut.is_none();
+        if let Some(cut) = cut.filter(|_| mended_fits || text.len() > old.len()) {
             self.objections.push(Objection::IndexTooLong {
                 lines: cut.lines,
                 bytes: cut.bytes,
             });
         }
-        let drift = index::drift(self.after, self.limits.today);
-        let wrong = drift.dangling.iter().map(|entry| (entry, "does not exist"));
-        let twice = drift
-            .repeated
-            .iter()
-            .map(|entry| (entry, "has a line already"));
-        for (entry, why) in wrong.chain(twice) {
-            // Lines that lead out of the directory are not the dream's.
-            let target = entry.target.split('#').next().unwrap_or_default();
-            if SafePath::parse(target).is_ok() {
-                self.objections.push(Objection::IndexLine {
-                    line: entry.line,
-                    target: entry.target.clone(),
-                    why,
-                });
+        self.index_links(&text, &old);
+        let linked: BTreeSet<SafePath> = paths(&text);
+        for path in paths(&mended).difference(&linked) {
+            // Links of a person's to what is not here are looked at below.
+            if self.after.get(path).is_some() && is_topic(path) {
+                self.objections.push(Objection::Unlisted(path.clone()));
             }
         }
-        // If the limits leave no room, missing lines are no fault.
-        let full = tidy::is_full(&text, self.limits.index) || self.is_filled_by_people(&text, &old);
-        for path in drift.unlisted.into_iter().filter(|_| !full) {
-            let file = self.after.get(&path);
-            let over =
-                file.is_some_and(|file| Topic::read(&file.text()).is_over(self.limits.today));
-            if !over {
-                self.objections.push(Objection::Unlisted(path));
-            }
-        }
+        self.kept_lines(&text, &old, &mended);
         self.index_lines(&text, &old);
     }
 
-    /// True if headings and remarks of people alone fill the index, which is theirs to change.
-    fn is_filled_by_people(&self, text: &str, old: &str) -> bool {
-        let theirs: String = {
-            let entries = index::entries(text);
-            let mut rest = String::new();
-            let mut at = 0;
-            for entry in entries {
-                rest.push_str(&text[at..entry.range.start]);
-                at = entry.range.end;
+    /// Objects to links that a dream broke or doubled; what was so before is not its business.
+    fn index_links(&mut self, text: &str, old: &str) {
+        let known: BTreeSet<&str> = old.lines().map(str::trim).collect();
+        let mut seen = BTreeSet::new();
+        for entry in index::entries(text) {
+            let mut lines = text[entry.range.clone()].lines();
+            let before = lines.all(|line| known.contains(line.trim()));
+            let again = !seen.insert(entry.path.clone());
+            let about = entry.form == index::Form::Entry;
+            // A link in a person's prose stays, also to a memory that was merged.
+            let lost = about && self.before.get(&entry.path).is_some();
+            let why = if self.after.get(&entry.path).is_none() && (lost || !before) {
+                "does not exist"
+            } else if again && about && !before {
+                "has a line already"
+            } else {
+                continue;
+            };
+            self.objections.push(Objection::IndexLine {
+                line: entry.line,
+                target: entry.path.to_string(),
+                why,
+            });
+        }
+    }
+
+    /// Objects if a line that is not Dormouse's is changed or gone.
+    fn kept_lines(&mut self, text: &str, old: &str, mended: &str) {
+        let mut left: Vec<&str> = text.lines().collect();
+        left.sort_unstable();
+        let mut stay: Vec<&str> = mended.lines().collect();
+        stay.sort_unstable();
+        for (number, line) in old.lines().enumerate() {
+            // Lines that mending changes are Dormouse's own.
+            let Ok(at) = stay.binary_search(&line) else {
+                continue;
+            };
+            stay.remove(at);
+            match left.binary_search(&line) {
+                Ok(at) => {
+                    left.remove(at);
+                }
+                Err(_) if self.is_own_line(line) || line.trim().is_empty() => {}
+                Err(_) => self
+                    .objections
+                    .push(Objection::IndexLineLost { line: number + 1 }),
             }
-            rest.push_str(&text[at..]);
-            rest
-        };
-        let near = Limits {
-            lines: self.limits.index.lines.saturating_sub(1),
-            bytes: self.limits.index.bytes.saturating_sub(tidy::REMARK_ROOM),
-        };
-        // A longer index is the dream's own doing, whatever people wrote before.
-        text.len() <= old.len() && index::load(&theirs, near).cut.is_some()
+        }
+    }
+
+    /// True for a line that Dormouse makes of a file as it is, or was before the dream.
+    fn is_own_line(&self, line: &str) -> bool {
+        let first = index::entries(line).into_iter().next();
+        first.is_some_and(|entry| {
+            let files = [self.before.get(&entry.path), self.after.get(&entry.path)];
+            let mut files = files.into_iter().flatten();
+            files.any(|file| index::line_of(&entry.path, &Topic::read(&file.text())) == line)
+        })
     }
 
     /// Objects to new lines of the index that are no lines of memories, or say more than those.
@@ -288,7 +325,7 @@ impl<'a> Check<'a> {
         for (number, line) in text.lines().enumerate() {
             let line = line.trim();
             let number = number + 1;
-            if line.is_empty() || known.contains(line) || tidy::is_remark(line) {
+            if line.is_empty() || known.contains(line) || index::is_remark(line) {
                 continue;
             }
             let Some(entry) = entries.iter().find(|entry| entry.line == number) else {
@@ -310,16 +347,13 @@ impl<'a> Check<'a> {
     }
 
     fn is_hook_of(&self, entry: &index::IndexEntry, old: &str) -> bool {
-        let Some(file) = SafePath::parse(&entry.target)
-            .ok()
-            .and_then(|path| self.after.get(&path))
-        else {
+        let Some(file) = self.after.get(&entry.path) else {
             return true;
         };
         let hook = entry.hook.trim_end_matches('…').trim_end();
         let earlier: Vec<_> = index::entries(old)
             .into_iter()
-            .filter(|line| line.target == entry.target)
+            .filter(|line| line.path == entry.path)
             .collect();
         // A shortened beginning ends in `…`; it need not say all.
         let description = Topic::read(&file.text()).description;
@@ -331,9 +365,7 @@ impl<'a> Check<'a> {
             return true;
         }
         let mut said = Snapshot::new();
-        if let Ok(path) = SafePath::parse(&entry.target) {
-            said.insert(path, file.clone());
-        }
+        said.insert(entry.path.clone(), file.clone());
         let mut ground = Ground::of(&self.reader, &said, &[], &self.limits.writing);
         // An old line may say more than its file; a dream may keep those words.
         for line in earlier {
@@ -395,6 +427,12 @@ impl<'a> Check<'a> {
             self.objections.push(refusal.into());
         }
     }
+}
+
+/// Files that an index links to.
+fn paths(text: &str) -> BTreeSet<SafePath> {
+    let links = index::entries(text).into_iter();
+    links.map(|entry| entry.path).collect()
 }
 
 /// Front matter of a text as values.

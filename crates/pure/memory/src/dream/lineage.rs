@@ -16,6 +16,7 @@ use super::sentence::unlinked;
 use super::support::{Ground, source_trust};
 use super::{Declared, Objection};
 use crate::daily;
+use crate::index;
 use crate::snapshot::{INDEX, Snapshot, is_pinned, is_topic};
 use crate::topic::{self, Field, Topic};
 use crate::transaction::{Author, Transaction, between};
@@ -130,7 +131,8 @@ impl Check<'_> {
 }
 
 /// Staged copy with facts that code knows better than a model: no changed memory has more trust
-/// than its lineage, and logs that the dream made something of are marked as read.
+/// than its lineage, logs that the dream made something of are marked as read, and the index is
+/// mended from the one before.
 #[must_use]
 pub fn stamped(
     before: &Snapshot,
@@ -169,5 +171,8 @@ pub fn stamped(
             set(&mut after, log, format!("{text}{end}{MARK}"));
         }
     }
+    // The index is a person's file: whatever a model wrote into it, only lines of Dormouse's change.
+    let text = limits.mended(before, &after);
+    index::put(&mut after, text);
     after
 }

@@ -35,7 +35,6 @@ mod support;
 mod task;
 #[cfg(test)]
 mod testing;
-mod tidy;
 
 pub use check::{CheckLimits, check};
 pub use dating::{FileTimes, Writing};

@@ -32,6 +32,12 @@ pub enum Objection {
         /// Fault of the target.
         why: &'static str,
     },
+    /// Line of a person's that the result does not have.
+    #[error("line {line} of MEMORY.md is a person's and was changed or removed")]
+    IndexLineLost {
+        /// Line number before the dream, from 1.
+        line: usize,
+    },
     /// Memory without a line in the index.
     #[error("`{0}` has no line in MEMORY.md")]
     Unlisted(SafePath),

@@ -6,12 +6,12 @@
 //! dreaming again changes nothing.
 //!
 //! # Not here
-//! The steps themselves (`dating`, `distil`, `merge`, `tidy`).
+//! The steps themselves (`dating`, `distil`, `merge`); mending the index ([`crate::index`]).
 
 use super::dating::{Writing, absolute};
 use super::merge::{is_untouchable, merge, set};
-use super::{Draft, Stated, What, distil, tidy};
-use crate::index::{self, Limits};
+use super::{Draft, Stated, What, distil};
+use crate::index::{self, IndexFacts, IndexPast, Limits, Missing};
 use crate::snapshot::{INDEX, Snapshot, is_pinned};
 use crate::topic::{self, Field, Topic};
 use dormouse_guard::paths::SafePath;
@@ -26,6 +26,8 @@ pub struct OfflineFacts {
     pub writing: Writing,
     /// Limits of the index.
     pub index: Limits,
+    /// Facts of the journal about the files of the index.
+    pub past: IndexPast,
 }
 
 /// Dreams without a model.
@@ -36,15 +38,25 @@ pub fn offline(before: &Snapshot, facts: &OfflineFacts) -> Draft {
     date(&mut after, &mut changes, &facts.writing);
     distil::distil(&mut after, &mut changes, facts.today);
     merge(&mut after, &mut changes, facts.today);
-    let text = tidy::settled(&after, facts.today, facts.index);
+    // Files that this dream merged are gone by its own hand, and their lines with them.
+    let past = facts.past.after(before, &after);
+    let text = index::mended(
+        &after,
+        &IndexFacts {
+            today: facts.today,
+            limits: facts.index,
+            past: &past,
+            missing: Missing::Keep,
+        },
+    );
     if text != before.index()
         && let Ok(path) = SafePath::parse(INDEX)
     {
-        tidy::put(&mut after, text);
+        index::put(&mut after, text);
         changes.push(Stated {
             path,
             what: What::Indexed,
-            reason: "a line for each memory that holds, none for others".to_owned(),
+            reason: "lines of Dormouse's follow the files; a person's stay".to_owned(),
             sources: Vec::new(),
         });
     }
@@ -53,7 +65,7 @@ pub fn offline(before: &Snapshot, facts: &OfflineFacts) -> Draft {
 
 /// Gives relative dates the day they mean.
 fn date(snapshot: &mut Snapshot, changes: &mut Vec<Stated>, writing: &Writing) {
-    let dated: Vec<(SafePath, Topic, String)> = snapshot
+    let dated: Vec<(SafePath, String)> = snapshot
         .topics()
         .filter(|(path, _)| !is_pinned(path))
         .filter_map(|(path, file)| {
@@ -74,11 +86,10 @@ fn date(snapshot: &mut Snapshot, changes: &mut Vec<Stated>, writing: &Writing) {
             if let Some(description) = description {
                 new = topic::edit(&new, &[Field::Description(description)]);
             }
-            (!is_untouchable(path, text)).then(|| (path.clone(), topic, new))
+            (!is_untouchable(path, text)).then(|| (path.clone(), new))
         })
         .collect();
-    for (path, old, text) in dated {
-        relist(snapshot, &path, &old, &Topic::read(&text));
+    for (path, text) in dated {
         set(snapshot, &path, text);
         changes.push(Stated {
             path: path.clone(),
@@ -86,27 +97,6 @@ fn date(snapshot: &mut Snapshot, changes: &mut Vec<Stated>, writing: &Writing) {
             reason: "relative dates got the day they mean".to_owned(),
             sources: vec![path],
         });
-    }
-}
-
-/// Keeps an index line that repeats the description in step with it.
-fn relist(snapshot: &mut Snapshot, path: &SafePath, old: &Topic, new: &Topic) {
-    let text = snapshot.index();
-    let entry = index::entries(&text)
-        .into_iter()
-        .find(|entry| entry.target == path.as_str());
-    let Some(entry) = entry else {
-        return;
-    };
-    if text[entry.range.clone()].trim_end() == tidy::line_of(path, old) {
-        let end = if text[entry.range.clone()].ends_with('\n') {
-            "\n"
-        } else {
-            ""
-        };
-        let line = tidy::line_of(path, new);
-        let (head, tail) = (&text[..entry.range.start], &text[entry.range.end..]);
-        tidy::put(snapshot, format!("{head}{line}{end}{tail}"));
     }
 }
 

@@ -10,7 +10,8 @@
 //! Detecting the change and swapping the rest in (`dormouse-memdir`).
 
 use super::carry::contradicted;
-use super::{CheckLimits, Merge, tidy};
+use super::{CheckLimits, Merge};
+use crate::index::{self, IndexFacts, Missing};
 use crate::snapshot::{INDEX, Snapshot};
 use crate::topic::Topic;
 use crate::transaction::{Expected, Operation, Transaction};
@@ -141,11 +142,18 @@ fn put_index(
         .iter()
         .find(|operation| operation.path == path);
     if !theirs && let Some(content) = staged.and_then(|operation| operation.content.as_deref()) {
-        tidy::put(&mut result, String::from_utf8_lossy(content).into_owned());
+        index::put(&mut result, String::from_utf8_lossy(content).into_owned());
     }
     // A dream that changes nothing any more must not tidy the index in passing.
     let nothing = rebased.operations.is_empty() && staged.is_none();
-    let text = tidy::settled(&result, limits.today, limits.index);
+    let past = limits.past.after(now, &result);
+    let facts = IndexFacts {
+        today: limits.today,
+        limits: limits.index,
+        past: &past,
+        missing: Missing::Keep,
+    };
+    let text = index::mended(&result, &facts);
     if !nothing && text != now.index() {
         rebased.operations.push(Operation {
             expected: Expected::now(now, &path),

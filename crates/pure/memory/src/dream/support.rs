@@ -85,7 +85,7 @@ impl Ground {
         let entries = index::entries(text);
         for (number, line) in text.lines().enumerate() {
             let entry = entries.iter().find(|entry| entry.line == number + 1);
-            let path = entry.and_then(|entry| SafePath::parse(&entry.target).ok());
+            let path = entry.map(|entry| entry.path.clone());
             let file = path.and_then(|path| Some((snapshot.get(&path)?, path)));
             let trust = file.map_or(Trust::External, |(file, path)| {
                 source_trust(&path, &Topic::read(&file.text()))

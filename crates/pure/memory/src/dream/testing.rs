@@ -1,7 +1,7 @@
 //! Helpers that the tests of dreams share.
 
 use super::{CheckLimits, Declared, FileTimes, OfflineFacts, Writing};
-use crate::index::Limits;
+use crate::index::{IndexPast, Limits};
 use crate::snapshot::{Snapshot, StoredFile};
 use crate::trust::{Origin, Speaker};
 use dormouse_core::settings::Percent;
@@ -47,6 +47,7 @@ pub(super) fn facts() -> OfflineFacts {
             lines: 200,
             bytes: 25_000,
         },
+        past: IndexPast::default(),
     }
 }
 
@@ -57,6 +58,7 @@ pub(super) fn limits() -> CheckLimits {
         loss: Percent::new(25.0).unwrap(),
         today: facts.today,
         writing: facts.writing,
+        past: facts.past,
     }
 }
 

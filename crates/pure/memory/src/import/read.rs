@@ -74,8 +74,11 @@ fn index_remarks(path: &SafePath, text: &str) -> Result<Vec<(SafePath, NewMemory
     let mut rest = String::with_capacity(text.len());
     let mut at = 0;
     for entry in index::entries(text) {
-        rest.push_str(&text[at..entry.range.start]);
-        at = entry.range.end;
+        // A link in prose is part of a remark, which is worth keeping whole.
+        if entry.form == index::Form::Entry && entry.range.start >= at {
+            rest.push_str(&text[at..entry.range.start]);
+            at = entry.range.end;
+        }
     }
     rest.push_str(&text[at..]);
     let parts = sections(path, &rest);

@@ -1,159 +1,162 @@
-//! Index compared with the files there are.
+//! Report on an index: lines that mending changes, and lines that only a person can change.
 //!
 //! # Not here
-//! The index of a dream, which also keeps its limits ([`crate::dream`]).
+//! Mending (`mend`), which this report follows: an index that was mended has nothing to mend.
 
-use super::{IndexEntry, LONGEST_LINE, entries, line};
-use crate::snapshot::{PINNED, Snapshot};
+use super::mend::{self, Gone, Piece, exists, is_own};
+use super::{Form, IndexEntry, IndexFacts, LONGEST_LINE, entries, is_listed};
+use crate::snapshot::{PINNED, Snapshot, StoredFile, is_topic};
 use crate::topic::{Kind, Topic};
 use dormouse_guard::paths::SafePath;
 use jiff::civil::Date;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Memory as the index lists it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
-    /// File, relative to the memory directory.
-    pub path: SafePath,
-    /// Name of the memory, or the file's name without its ending.
-    pub title: String,
-    /// Description; empty if the memory has none.
-    pub hook: String,
-    /// Subject, which decides the heading of a generated index.
-    pub kind: Option<Kind>,
-}
-
 /// Disagreements between index and files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drift {
-    /// Lines whose file does not exist.
-    pub dangling: Vec<IndexEntry>,
-    /// Files without a line.
+    /// Memories without a line that mending lists.
     pub unlisted: Vec<SafePath>,
-    /// Lines whose file an earlier line points to already.
+    /// Lines of Dormouse's that say what their file said earlier; mending updates them.
+    pub outdated: Vec<IndexEntry>,
+    /// Lines that mending removes, with the reason.
+    pub removable: Vec<(IndexEntry, &'static str)>,
+    /// A person's lines whose file is not here, though Dormouse did not remove it.
+    pub missing: Vec<IndexEntry>,
+    /// Links in text of a person's to files that Dormouse removed.
+    pub left: Vec<IndexEntry>,
+    /// A person's lines that repeat an earlier description of their file.
+    pub stale: Vec<IndexEntry>,
+    /// A person's lines about memories that no longer hold.
+    pub over: Vec<IndexEntry>,
+    /// Lines about a memory that an earlier line is about.
     pub repeated: Vec<IndexEntry>,
     /// Lines longer than [`LONGEST_LINE`].
     pub long: Vec<IndexEntry>,
+    /// Number of memories without a line because the index is full.
+    pub unfit: usize,
+    /// True if mending changes the index.
+    pub mendable: bool,
 }
 
 impl Drift {
-    /// True if index and files agree. A long line is a matter of taste and does not count.
+    /// True if index and files agree. A matter of taste (a long line, a second one) does not count.
     pub fn is_none(&self) -> bool {
-        self.dangling.is_empty() && self.unlisted.is_empty() && self.repeated.is_empty()
+        !self.mendable && self.missing.is_empty()
     }
-}
-
-/// All memories of a snapshot, as the index would list them. Overtaken ones have no place in it.
-pub fn listed(snapshot: &Snapshot, today: Date) -> Vec<Listed> {
-    let current = snapshot.topics().filter_map(|(path, file)| {
-        let topic = Topic::read(&file.text());
-        (!topic.is_over(today)).then(|| Listed {
-            path: path.clone(),
-            title: title(path, &topic),
-            hook: topic.description.clone(),
-            kind: topic.kind,
-        })
-    });
-    current.collect()
-}
-
-/// Title for people: the name, or the file's name without its ending.
-fn title(path: &SafePath, topic: &Topic) -> String {
-    if topic.name.is_empty() {
-        let name = path.file_name();
-        return name
-            .get(..name.len().saturating_sub(3))
-            .unwrap_or(name)
-            .to_owned();
-    }
-    topic.name.clone()
 }
 
 /// Compares the index of a snapshot with its files.
-pub fn drift(snapshot: &Snapshot, today: Date) -> Drift {
+pub fn drift(snapshot: &Snapshot, facts: &IndexFacts<'_>) -> Drift {
     let text = snapshot.index();
-    let topics: BTreeSet<&str> = snapshot.topics().map(|(path, _)| path.as_str()).collect();
+    let plan = mend::plan(snapshot, facts);
+    let links = entries(&text);
+    let topics: BTreeMap<&SafePath, (Topic, &StoredFile)> = links
+        .iter()
+        .filter(|link| is_topic(&link.path))
+        .filter_map(|link| Some((&link.path, snapshot.get(&link.path)?)))
+        .map(|(path, file)| (path, (Topic::read(&file.text()), file)))
+        .collect();
+    let mut drift = Drift {
+        mendable: plan.text != text,
+        unfit: plan.unfit,
+        unlisted: plan.added,
+        ..Drift::default()
+    };
     let mut seen = BTreeSet::new();
-    let mut drift = Drift::default();
-    for entry in entries(&text) {
-        // A link to a heading within a memory lists that memory.
-        let target = entry
-            .target
-            .split('#')
-            .next()
-            .unwrap_or_default()
-            .to_owned();
-        if text[entry.range.clone()].trim_end().chars().count() > LONGEST_LINE {
-            drift.long.push(entry.clone());
+    for link in &links {
+        let here = |range: &std::ops::Range<usize>| range.contains(&link.link.start);
+        let piece = plan.pieces.iter().find(|piece| match piece {
+            Piece::Person(range) | Piece::Own(range, ..) | Piece::Gone(range, ..) => here(range),
+        });
+        match piece {
+            Some(Piece::Gone(_, _, why)) => {
+                if let Some(why) = removal(*why) {
+                    drift.removable.push((link.clone(), why));
+                }
+                continue;
+            }
+            Some(Piece::Own(range, _, line)) => {
+                if text[range.clone()].trim_end_matches(['\r', '\n']) != line {
+                    drift.outdated.push(link.clone());
+                }
+            }
+            _ => person(link, snapshot, &topics, facts, &text, &mut drift),
         }
-        if !exists(snapshot, &target) {
-            drift.dangling.push(entry);
-        } else if !seen.insert(target) {
-            drift.repeated.push(entry);
+        if link.form == Form::Entry {
+            let length = text[link.range.clone()].trim_end().chars().count();
+            if length > LONGEST_LINE {
+                drift.long.push(link.clone());
+            }
+            if !seen.insert(&link.path) {
+                drift.repeated.push(link.clone());
+            }
         }
     }
-    let unlisted = listed(snapshot, today)
-        .into_iter()
-        .map(|listed| listed.path);
-    // Overtaken memories are not in `listed`, so an index without them is no drift.
-    let missing = |path: &SafePath| topics.contains(path.as_str()) && !seen.contains(path.as_str());
-    drift.unlisted = unlisted.filter(missing).collect();
     drift
 }
 
-/// True for any file of the directory: a line may also point to a log or a folder's index.
-fn exists(snapshot: &Snapshot, target: &str) -> bool {
-    SafePath::parse(target).is_ok_and(|path| snapshot.get(&path).is_some())
+/// Looks at a link in a person's line.
+fn person(
+    link: &IndexEntry,
+    snapshot: &Snapshot,
+    topics: &BTreeMap<&SafePath, (Topic, &StoredFile)>,
+    facts: &IndexFacts<'_>,
+    text: &str,
+    drift: &mut Drift,
+) {
+    if !exists(snapshot, &link.path) {
+        let removed = facts.past.removed(&link.path, &text[link.range.clone()]);
+        let list = if removed {
+            &mut drift.left
+        } else {
+            &mut drift.missing
+        };
+        list.push(link.clone());
+        return;
+    }
+    let Some((topic, _)) = topics.get(&link.path) else {
+        return;
+    };
+    if !is_listed(topic, facts.today) {
+        drift.over.push(link.clone());
+    } else if link.hook != topic.description
+        && !is_own(text, link, topics, facts.past)
+        && facts.past.described(&link.path, &link.hook)
+    {
+        drift.stale.push(link.clone());
+    }
 }
 
-/// Index with its drift mended and everything else as it was.
-pub fn reconciled(snapshot: &Snapshot, today: Date) -> String {
-    let text = snapshot.index();
-    let drift = drift(snapshot, today);
-    let gone: BTreeSet<usize> = drift
-        .dangling
-        .iter()
-        .chain(&drift.repeated)
-        .map(|entry| entry.line)
-        .collect();
-    let mut out = String::with_capacity(text.len());
-    for (number, old) in text.split_inclusive('\n').enumerate() {
-        if !gone.contains(&(number + 1)) {
-            out.push_str(old);
-        }
+/// Reason for people why a line goes, to be read behind its file's name.
+const fn removal(why: Gone) -> Option<&'static str> {
+    match why {
+        Gone::Removed => Some("which was removed"),
+        Gone::Twice => Some("which has another line"),
+        Gone::Over => Some("which no longer holds"),
+        Gone::Missing => Some("which is not here"),
+        Gone::Remark => None,
     }
-    // Otherwise the first new line would join the last old one.
-    if !drift.unlisted.is_empty() && !out.is_empty() && !out.ends_with('\n') {
-        out.push('\n');
-    }
-    let all: BTreeMap<SafePath, Listed> = listed(snapshot, today)
-        .into_iter()
-        .map(|listed| (listed.path.clone(), listed))
-        .collect();
-    for path in &drift.unlisted {
-        if let Some(listed) = all.get(path) {
-            out.push_str(&line(&listed.title, path.as_str(), &listed.hook));
-            out.push('\n');
-        }
-    }
-    out
 }
 
 /// Index made from the files alone: pinned ones first, then by type.
 pub fn generated(snapshot: &Snapshot, today: Date) -> String {
-    let mut all = listed(snapshot, today);
-    let pinned = |listed: &Listed| listed.path.components().next() == Some(PINNED);
-    let order = |listed: &Listed| {
+    let mut all: Vec<(&SafePath, Topic)> = snapshot
+        .topics()
+        .map(|(path, file)| (path, Topic::read(&file.text())))
+        .filter(|(_, topic)| is_listed(topic, today))
+        .collect();
+    let pinned = |path: &SafePath| path.components().next() == Some(PINNED);
+    let order = |(path, topic): &(&SafePath, Topic)| {
         // Untyped memories come last.
-        let kind = listed.kind.map_or(Kind::ALL.len(), |kind| kind as usize);
-        (!pinned(listed), kind)
+        let kind = topic.kind.map_or(Kind::ALL.len(), |kind| kind as usize);
+        (!pinned(path), kind, (*path).clone())
     };
-    all.sort_by(|a, b| order(a).cmp(&order(b)).then_with(|| a.path.cmp(&b.path)));
+    all.sort_by_cached_key(order);
     let mut out = String::from("# Memory\n");
     let mut heading = "";
-    for listed in &all {
-        let own = match listed.kind {
-            _ if pinned(listed) => "Pinned",
+    for (path, topic) in &all {
+        let own = match topic.kind {
+            _ if pinned(path) => "Pinned",
             Some(Kind::User) => "User",
             Some(Kind::Feedback) => "How to work",
             Some(Kind::Project) => "Project",
@@ -166,7 +169,7 @@ pub fn generated(snapshot: &Snapshot, today: Date) -> String {
             out.push_str(own);
             out.push_str("\n\n");
         }
-        out.push_str(&line(&listed.title, listed.path.as_str(), &listed.hook));
+        out.push_str(&super::line_of(path, topic));
         out.push('\n');
     }
     out

@@ -1,5 +1,7 @@
 //! Part of the index that gets into the prompt.
 
+use dormouse_core::settings::{Settings, keys};
+
 /// Limits of that part, from `memory.index.lines` and `memory.index.bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -7,6 +9,17 @@ pub struct Limits {
     pub lines: usize,
     /// Most bytes of the remaining lines; cut at the last newline before.
     pub bytes: usize,
+}
+
+impl Limits {
+    /// Reads the limits from the settings.
+    pub fn from_settings(settings: &Settings) -> Self {
+        let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        Self {
+            lines: size(settings.get(keys::MEMORY_INDEX_LINES)),
+            bytes: size(settings.get(keys::MEMORY_INDEX_BYTES)),
+        }
+    }
 }
 
 /// Figures of a cut, for the warning and for callers that report it.
@@ -82,8 +95,8 @@ fn within(text: &str, limit: usize) -> &str {
 fn warning(cut: &Cut, limits: Limits) -> String {
     format!(
         "> Warning: MEMORY.md is too long, only {} of its {} lines ({} of {} bytes) are shown here. The \
-         limits are {} lines and {} bytes. Keep one short line a memory, move detail into topic files, \
-         and remove lines of memories that are gone; `dormouse memory index` does it.\n",
+         limits are {} lines and {} bytes. Keep one short line a memory and move detail into topic \
+         files; `dormouse memory check` says which lines can go.\n",
         cut.lines_shown, cut.lines, cut.bytes_shown, cut.bytes, limits.lines, limits.bytes
     )
 }
@@ -100,8 +113,8 @@ pub fn nearness(text: &str, limits: Limits) -> Option<String> {
         return None;
     }
     Some(format!(
-        "MEMORY.md has {lines} of {} lines and {} of {} bytes; what goes beyond is not loaded. Shorten or \
-         merge entries (`dormouse dream`, `dormouse memory index`).",
+        "MEMORY.md has {lines} of {} lines and {} of {} bytes; what goes beyond is not loaded. Merge \
+         memories (`dormouse dream`), or shorten lines of your own.",
         limits.lines,
         text.len(),
         limits.bytes

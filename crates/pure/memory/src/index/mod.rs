@@ -1,81 +1,64 @@
 //! `MEMORY.md`: the list of memories that is always in the prompt.
 //!
 //! # Model
-//! One line a memory, `- [Title](file.md) — hook`. People and other tools put headings and remarks
-//! between the lines; those are theirs and stay. Loading cuts ([`load`]); everything else works on
-//! lines: reading them ([`entries`]), putting one in or taking one out ([`with_entry`],
-//! [`without`]), comparing with the files there are ([`drift`]), and mending ([`reconciled`]).
+//! The index is a person's file. Links in it lead to memories ([`entries`]); a line that Dormouse
+//! made ([`line_of`], as the journal's [`IndexPast`] knows it) is kept in step with its file, every
+//! other byte is a person's and stays. There is one way to mend an index ([`mended`]) and one
+//! report on it ([`drift`]), used by commands, extraction and dreams alike: what the report says can
+//! be mended is exactly what mending changes.
+//!
+//! An index has limits ([`Limits`]). If not all memories fit, a person's lines stay, Dormouse's own
+//! are ranked (pinned, then by type, then newest), and a remark counts the memories without a line.
 //!
 //! # Not here
 //! Contents of memories, which never stand in the index ([`crate::topic`]); the list that a model
 //! is shown for extraction ([`crate::manifest`]).
 
 mod drift;
+#[cfg(test)]
+mod link_tests;
+mod links;
 mod load;
+mod mend;
+#[cfg(test)]
+mod mend_tests;
+mod past;
 #[cfg(test)]
 mod tests;
 
-pub use drift::{Drift, Listed, drift, generated, listed, reconciled};
+pub use drift::{Drift, drift, generated};
+pub(crate) use links::retargeted;
+pub use links::{Form, IndexEntry, entries};
 pub use load::{Cut, Limits, Loaded, load, nearness};
+pub use mend::{IndexFacts, Missing, bounded, mended};
+pub(crate) use mend::{is_remark, put};
+pub use past::IndexPast;
 
+use crate::topic::Topic;
 use dormouse_core::show;
-use std::ops::Range;
+use dormouse_guard::paths::SafePath;
+use jiff::civil::Date;
 
-/// Most characters of a line. Every session pays for every line of the index in its prompt; detail
-/// belongs into the memory's body.
+/// Most characters of a line that Dormouse makes. Every session pays for every line of the index in
+/// its prompt; detail belongs into the memory's body.
 pub const LONGEST_LINE: usize = 150;
 
-/// Line that points to a file of the directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IndexEntry {
-    /// Text of the link.
-    pub title: String,
-    /// Target of the link as it is written, without a leading `./`.
-    pub target: String,
-    /// Text behind the link; empty if there is none.
-    pub hook: String,
-    /// Bytes of the line, newline included.
-    pub range: Range<usize>,
-    /// Line number, from 1.
-    pub line: usize,
+/// True if a memory gets a line: it still holds on this day.
+pub(crate) fn is_listed(topic: &Topic, today: Date) -> bool {
+    !topic.is_over(today)
 }
 
-/// Lines that point to files of the directory; links to other places are not among them.
-pub fn entries(text: &str) -> Vec<IndexEntry> {
-    let mut at = 0;
-    let mut found = Vec::new();
-    for (number, line) in text.split_inclusive('\n').enumerate() {
-        let range = at..at + line.len();
-        at = range.end;
-        if let Some((title, target, hook)) = parse(line) {
-            found.push(IndexEntry {
-                title,
-                target,
-                hook,
-                range,
-                line: number + 1,
-            });
-        }
-    }
-    found
-}
-
-/// Takes a line apart: a bullet, a link, the text behind it.
-fn parse(line: &str) -> Option<(String, String, String)> {
-    let rest = line.trim_start();
-    let rest = rest.strip_prefix(['-', '*', '+'])?;
-    let rest = rest.trim_start().strip_prefix('[')?;
-    let (title, rest) = rest.split_once("](")?;
-    let (target, hook) = rest.split_once(')')?;
-    let target = target.trim().trim_start_matches("./");
-    // People link to pages and headings as well; those are no memories and never dangle.
-    let elsewhere = target.contains("://") || target.starts_with(['/', '#', '~']);
-    if target.is_empty() || elsewhere {
-        return None;
-    }
-    // Other tools separate with a hyphen, an en dash or a colon.
-    let hook = hook.trim().trim_start_matches(['—', '–', '-', ':']).trim();
-    Some((title.trim().to_owned(), target.to_owned(), hook.to_owned()))
+/// Line that Dormouse makes for a memory, without a newline.
+pub fn line_of(path: &SafePath, topic: &Topic) -> String {
+    let name = path.file_name();
+    // Three bytes for `.md`; callers pass topic files only.
+    let bare = name.get(..name.len().saturating_sub(3)).unwrap_or(name);
+    let title = if topic.name.is_empty() {
+        bare
+    } else {
+        &topic.name
+    };
+    line(title, path.as_str(), &topic.description)
 }
 
 /// Line of a memory, cut to [`LONGEST_LINE`] characters. A hook that only repeats the title is left
@@ -83,9 +66,37 @@ fn parse(line: &str) -> Option<(String, String, String)> {
 pub fn line(title: &str, target: &str, hook: &str) -> String {
     // A bracket in the title would end the link early.
     let title = show::flat(title).replace(['[', ']'], "");
-    let mut line = format!("- [{title}]({target})");
     let hook = show::flat(hook);
     let hook = without_title(&hook, &title);
+    let plain = joined(&title, target, hook);
+    // Marks that could swallow the link: code, HTML, an escaped bracket.
+    if !title.contains(['`', '<', '\\', '&']) || leads_to(&plain, target) {
+        return plain;
+    }
+    let mut escaped = String::new();
+    for c in title.chars() {
+        if c.is_ascii_punctuation() {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    joined(&escaped, target, hook)
+}
+
+/// True if a line is read as a link to the target.
+fn leads_to(line: &str, target: &str) -> bool {
+    let first = entries(line).into_iter().next();
+    first.is_some_and(|entry| entry.path.as_str() == target)
+}
+
+fn joined(title: &str, target: &str, hook: &str) -> String {
+    // Without brackets of its own a target with blanks or brackets is no link.
+    let target = if target.contains([' ', '(', ')', '%', '#']) {
+        format!("<{}>", target.replace('%', "%25").replace('#', "%23"))
+    } else {
+        target.to_owned()
+    };
+    let mut line = format!("- [{title}]({target})");
     if !hook.is_empty() {
         line.push_str(" — ");
         line.push_str(hook);
@@ -93,7 +104,7 @@ pub fn line(title: &str, target: &str, hook: &str) -> String {
     if line.chars().count() <= LONGEST_LINE {
         return line;
     }
-    shortened(&line, target)
+    shortened(&line, &target)
 }
 
 /// Part of a hook that the title does not say already.
@@ -143,43 +154,49 @@ fn shortened(line: &str, target: &str) -> String {
     cut
 }
 
-/// Index with a memory's line put in: in place of the line it had, otherwise at the end.
-pub fn with_entry(text: &str, title: &str, target: &str, hook: &str) -> String {
-    let line = line(title, target, hook);
-    if let Some(old) = entries(text)
+/// Index with the line of a memory as its new content wants it. `old` is the content before, if
+/// there was one. Only a line that Dormouse made of the old content is changed; where a person
+/// links to the memory already, none is added.
+pub(crate) fn relisted(text: &str, path: &SafePath, old: Option<&str>, new: &str) -> String {
+    let topic = Topic::read(new);
+    let was = old.map(|old| line_of(path, &Topic::read(old)));
+    let links = entries(text)
         .into_iter()
-        .find(|entry| entry.target == target)
-    {
-        let mut out = text[..old.range.start].to_owned();
-        out.push_str(&line);
-        // A file with Windows line endings stays consistent.
-        out.push_str(if text[old.range.clone()].ends_with("\r\n") {
-            "\r\n"
-        } else {
-            "\n"
-        });
-        out.push_str(&text[old.range.end..]);
-        return out;
+        .filter(|entry| entry.path == *path);
+    let links: Vec<IndexEntry> = links.collect();
+    let own = links.iter().find(|entry| {
+        let line = text[entry.range.clone()].trim_end_matches(['\r', '\n']);
+        entry.whole && Some(line) == was.as_deref()
+    });
+    // Overtaken memories are kept but not recalled; a line would still send the model to them.
+    let line = topic.superseded_by.is_none().then(|| line_of(path, &topic));
+    match (own, line) {
+        (Some(own), line) => {
+            let old = &text[own.range.clone()];
+            // A file with Windows line endings stays consistent, one without a last newline too.
+            let end = &old[old.trim_end_matches(['\r', '\n']).len()..];
+            let line = line.map(|line| format!("{line}{end}")).unwrap_or_default();
+            let (head, tail) = (&text[..own.range.start], &text[own.range.end..]);
+            format!("{head}{line}{tail}")
+        }
+        (None, Some(line)) if links.is_empty() => mend::appended(text, &[line]),
+        (None, _) => text.to_owned(),
     }
-    let mut out = text.to_owned();
-    if !out.is_empty() && !out.ends_with('\n') {
-        out.push('\n');
-    }
-    out.push_str(&line);
-    out.push('\n');
-    out
 }
 
-/// Index without the lines that point to a file.
-pub fn without(text: &str, target: &str) -> String {
+/// Index without the lines about a file of this content. A line that says more, with other links or
+/// in prose, is a person's and stays.
+pub(crate) fn without(text: &str, path: &SafePath, content: &str) -> String {
+    let own = line_of(path, &Topic::read(content));
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
-    for entry in entries(text)
-        .into_iter()
-        .filter(|entry| entry.target == target)
-    {
-        out.push_str(&text[at..entry.range.start]);
-        at = entry.range.end;
+    for entry in entries(text) {
+        let line = text[entry.range.clone()].trim_end_matches(['\r', '\n']);
+        let about = entry.form == Form::Entry || (entry.whole && line == own);
+        if entry.path == *path && about && entry.range.start >= at {
+            out.push_str(&text[at..entry.range.start]);
+            at = entry.range.end;
+        }
     }
     out.push_str(&text[at..]);
     out

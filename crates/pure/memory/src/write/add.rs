@@ -8,7 +8,7 @@
 //! # Not here
 //! Likeness of texts (`dormouse_text::duplicates`); merging memories that exist ([`crate::dream`]).
 
-use super::{listed, put_index, supersede_in};
+use super::{put_index, supersede_in};
 use crate::index;
 use crate::snapshot::{Snapshot, is_pinned};
 use crate::topic::{self, Field, Kind, Topic, Triggers};
@@ -190,7 +190,7 @@ pub fn add(snapshot: &Snapshot, memory: &NewMemory, author: Author, reason: &str
                     .description
                     .clone_from(&Topic::read(&text).description);
             }
-            let index_text = listed(&index_text, path, &text);
+            let index_text = index::relisted(&index_text, path, None, &text);
             transaction.put(snapshot, path.clone(), text);
             put_index(&mut transaction, snapshot, index_text);
         }
@@ -209,7 +209,7 @@ fn create(
     index_text: &str,
 ) {
     let text = render(memory);
-    let index_text = listed(index_text, path, &text);
+    let index_text = index::relisted(index_text, path, None, &text);
     transaction.put(snapshot, path.clone(), text);
     put_index(transaction, snapshot, index_text);
 }
@@ -250,7 +250,7 @@ fn merge_into(
     if let Some(least) = least.filter(|least| Some(*least) != topic.trust) {
         merged = topic::edit(&merged, &[Field::Trust(least)]);
     }
-    let index_text = listed(&snapshot.index(), path, &merged);
+    let index_text = index::relisted(&snapshot.index(), path, Some(&text), &merged);
     transaction.put(snapshot, path.clone(), merged);
     put_index(transaction, snapshot, index_text);
 }
@@ -309,7 +309,7 @@ fn free_name(snapshot: &Snapshot, name: &str) -> SafePath {
             .any(|(other, _)| other.same_on_any_disk(path))
             || index::entries(&snapshot.index())
                 .iter()
-                .any(|entry| entry.target == path.as_str())
+                .any(|entry| entry.path == *path)
     };
     let mut number = 1_usize;
     loop {

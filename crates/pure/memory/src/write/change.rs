@@ -3,7 +3,7 @@
 //! # Not here
 //! Adding and merging (`add`); edits of single keys ([`crate::topic`]).
 
-use super::{listed, put_index};
+use super::put_index;
 use crate::index;
 use crate::snapshot::{INDEX, PINNED, Snapshot, is_pinned, is_topic};
 use crate::topic::{self, Field};
@@ -54,11 +54,9 @@ pub fn retext(
     let mut transaction = Transaction::by(author, reason);
     transaction.put(snapshot, path.clone(), text.to_owned());
     if is_topic(path) {
-        put_index(
-            &mut transaction,
-            snapshot,
-            listed(&snapshot.index(), path, text),
-        );
+        let old = snapshot.get(path).map(|file| file.text().into_owned());
+        let index_text = index::relisted(&snapshot.index(), path, old.as_deref(), text);
+        put_index(&mut transaction, snapshot, index_text);
     }
     transaction.without_idle(snapshot)
 }
@@ -82,8 +80,7 @@ pub fn forget(
     author: Author,
     reason: &str,
 ) -> Result<Transaction, WriteError> {
-    // Only for its errors: a wrong path must not become an empty transaction.
-    text_of(snapshot, path)?;
+    let text = text_of(snapshot, path)?;
     let mut transaction = Transaction::by(author, reason);
     transaction.delete(snapshot, path.clone());
     flag_dependents(
@@ -92,12 +89,12 @@ pub fn forget(
         path,
         &format!("{path} was forgotten"),
     );
-    let index_text = index::without(&snapshot.index(), path.as_str());
+    let index_text = index::without(&snapshot.index(), path, &text);
     put_index(&mut transaction, snapshot, index_text);
     Ok(transaction)
 }
 
-/// Marks `old` as overtaken within a transaction; returns the index without its line.
+/// Marks `old` as overtaken within a transaction; returns the index without Dormouse's line of it.
 pub(crate) fn supersede_in(
     transaction: &mut Transaction,
     snapshot: &Snapshot,
@@ -105,17 +102,19 @@ pub(crate) fn supersede_in(
     new: &SafePath,
     index_text: &str,
 ) -> String {
-    if let Some(file) = snapshot.get(old) {
-        let text = topic::edit(&file.text(), &[Field::SupersededBy(Some(new.to_string()))]);
-        transaction.put(snapshot, old.clone(), text);
-        flag_dependents(
-            transaction,
-            snapshot,
-            old,
-            &format!("{old} was overtaken by {new}"),
-        );
-    }
-    index::without(index_text, old.as_str())
+    let Some(file) = snapshot.get(old) else {
+        return index_text.to_owned();
+    };
+    let text = topic::edit(&file.text(), &[Field::SupersededBy(Some(new.to_string()))]);
+    let index_text = index::relisted(index_text, old, Some(&file.text()), &text);
+    transaction.put(snapshot, old.clone(), text);
+    flag_dependents(
+        transaction,
+        snapshot,
+        old,
+        &format!("{old} was overtaken by {new}"),
+    );
+    index_text
 }
 
 /// Memories that link to a file, as `[[name]]` or `[[name.md]]`.
@@ -187,27 +186,10 @@ fn moved(
     transaction.delete(snapshot, from.clone());
     transaction.put(snapshot, to.clone(), text.clone());
     let index_text = snapshot.index();
-    let entry = index::entries(&index_text)
-        .into_iter()
-        .find(|entry| entry.target == from.as_str());
-    let index_text = match entry {
-        Some(entry) => {
-            // The line stays where it is and points to the new place.
-            let line = index::line(&entry.title, to.as_str(), &entry.hook);
-            let end = if index_text[entry.range.clone()].ends_with('\n') {
-                "\n"
-            } else {
-                ""
-            };
-            let (head, tail) = (
-                &index_text[..entry.range.start],
-                &index_text[entry.range.end..],
-            );
-            format!("{head}{line}{end}{tail}")
-        }
-        // A memory without a line gets one now, or pinning would leave it unlisted.
-        None => listed(&index_text, to, &text),
-    };
+    let moved = index::retargeted(&index_text, from, to);
+    // A memory without a link gets a line now, or pinning would leave it unlisted. A person's line
+    // stays where it is and leads to the new place.
+    let index_text = index::relisted(&moved, to, Some(&text), &text);
     // A guard only: no topic is called `MEMORY.md`, and the index may not be changed twice.
     if to.as_str() != INDEX {
         put_index(&mut transaction, snapshot, index_text);

@@ -24,7 +24,6 @@ pub use add::{Added, NewMemory, Placement, add, free_path, place, render};
 pub(crate) use change::supersede_in;
 pub use change::{WriteError, dependents, edit, forget, pin, retext, unpin};
 
-use crate::index;
 use crate::snapshot::{INDEX, Snapshot};
 use crate::transaction::Transaction;
 use dormouse_guard::paths::SafePath;
@@ -36,29 +35,4 @@ pub(crate) fn put_index(transaction: &mut Transaction, snapshot: &Snapshot, text
     {
         transaction.put(snapshot, path, text);
     }
-}
-
-/// Index with the line of a memory as its text now wants it.
-pub(crate) fn listed(index_text: &str, path: &SafePath, text: &str) -> String {
-    let topic = crate::topic::Topic::read(text);
-    let name = path.file_name();
-    // Three bytes for `.md`; callers pass topic files only.
-    let bare = name.get(..name.len().saturating_sub(3)).unwrap_or(name);
-    let title = if topic.name.is_empty() {
-        bare
-    } else {
-        &topic.name
-    };
-    // Overtaken memories are kept but not recalled; a line would still send the model to them.
-    if topic.superseded_by.is_some() {
-        return index::without(index_text, path.as_str());
-    }
-    let known = index::entries(index_text)
-        .into_iter()
-        .find(|entry| entry.target == path.as_str());
-    // A hand-written line stays as long as the file has no description to replace it with.
-    if known.is_some() && topic.description.is_empty() {
-        return index_text.to_owned();
-    }
-    index::with_entry(index_text, title, path.as_str(), &topic.description)
 }

@@ -47,6 +47,19 @@ fn apply(snapshot: &Snapshot, transaction: &Transaction) -> Snapshot {
     transaction.applied(snapshot, Millis(1))
 }
 
+fn no_drift(snapshot: &Snapshot) -> bool {
+    let facts = crate::index::IndexFacts {
+        today: jiff::civil::date(2026, 11, 16),
+        limits: crate::index::Limits {
+            lines: 200,
+            bytes: 25_000,
+        },
+        past: &crate::index::IndexPast::default(),
+        missing: crate::index::Missing::Keep,
+    };
+    crate::index::drift(snapshot, &facts).is_none()
+}
+
 fn text(snapshot: &Snapshot, name: &str) -> String {
     snapshot.get(&path(name)).unwrap().text().into_owned()
 }
@@ -66,7 +79,7 @@ fn a_new_memory_gets_a_file_and_a_line() {
         (topic.kind, topic.trust),
         (Some(Kind::Feedback), Some(Trust::User))
     );
-    assert!(crate::index::drift(&after, jiff::civil::date(2026, 11, 16)).is_none());
+    assert!(no_drift(&after));
 }
 
 #[test]
@@ -143,7 +156,7 @@ fn the_last_word_of_the_user_overtakes_and_the_old_file_stays() {
         Some(file.to_string())
     );
     assert!(text(&after, other.as_str()).contains("8080"));
-    assert!(crate::index::drift(&after, jiff::civil::date(2026, 11, 16)).is_none());
+    assert!(no_drift(&after));
     let mut guess = new;
     guess.trust = Some(Trust::Assistant);
     let added = add(&before, &guess, Author::Extractor, "");

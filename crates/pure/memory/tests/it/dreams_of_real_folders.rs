@@ -5,7 +5,7 @@ use dormouse_core::settings::Percent;
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
 use dormouse_memory::dream::{CheckLimits, Draft, OfflineFacts, Writing, check, offline};
-use dormouse_memory::index::{self, Limits};
+use dormouse_memory::index::{self, IndexFacts, IndexPast, Limits, Missing};
 use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::trust::{Origin, Speaker};
 use dormouse_testkit::material::{material as find, sample};
@@ -20,6 +20,7 @@ fn dream(before: &Snapshot) -> Draft {
             lines: 200,
             bytes: 25_000,
         },
+        past: IndexPast::default(),
     };
     let draft = offline(before, &facts);
     let source = Origin {
@@ -33,6 +34,7 @@ fn dream(before: &Snapshot) -> Draft {
         loss: Percent::new(25.0).unwrap(),
         today: facts.today,
         writing: facts.writing.clone(),
+        past: IndexPast::default(),
     };
     check(before, &draft.after, &draft.declared(source), &limits).unwrap();
     let again = offline(&draft.after, &facts);
@@ -42,11 +44,14 @@ fn dream(before: &Snapshot) -> Draft {
 
 fn targets(snapshot: &Snapshot) -> Vec<String> {
     let entries = index::entries(&snapshot.index());
-    entries.into_iter().map(|entry| entry.target).collect()
+    entries
+        .into_iter()
+        .map(|entry| entry.path.to_string())
+        .collect()
 }
 
 #[test]
-fn memories_of_agents_keep_their_bytes_and_only_bloated_lines_are_cut() {
+fn memories_of_agents_and_their_lines_keep_their_bytes() {
     let real = [
         "recommendarr-mit/.claude/memory",
         "compose-envkit-mit/.claude/agent-memory/code-reviewer",
@@ -66,18 +71,47 @@ fn memories_of_agents_keep_their_bytes_and_only_bloated_lines_are_cut() {
         let (was, is) = (targets(&before), targets(&draft.after));
         assert!(is.starts_with(&was), "{name}");
         // One of these folders really has a memory that its index does not know.
-        let missing: Vec<String> = index::drift(&before, date(2026, 11, 15))
+        let facts = IndexFacts {
+            today: date(2026, 11, 15),
+            limits: Limits {
+                lines: 200,
+                bytes: 25_000,
+            },
+            past: &IndexPast::default(),
+            missing: Missing::Keep,
+        };
+        let missing: Vec<String> = index::drift(&before, &facts)
             .unlisted
             .iter()
             .map(ToString::to_string)
             .collect();
         assert_eq!(is[was.len()..], missing, "{name}");
+        // Their lines are up to 500 characters long, and none is cut.
         let (old, new) = (before.index(), draft.after.index());
-        for (old, new) in old.lines().zip(new.lines()).filter(|(old, new)| old != new) {
-            assert!(old.chars().count() > index::LONGEST_LINE, "{old}");
-            let kept = new.trim_end_matches('…');
-            assert!(old.starts_with(kept), "{old}\n{new}");
+        assert!(new.starts_with(old.trim_end()), "{name}");
+    }
+}
+
+/// Real folders of which only every third file has arrived: no line of theirs is touched.
+#[test]
+fn a_real_folder_that_is_half_synced_keeps_its_index() {
+    let real = [
+        "recommendarr-mit/.claude/memory",
+        "compose-envkit-mit/.claude/agent-memory/code-reviewer",
+    ];
+    let real = real.map(|name| find(&format!("memories/{name}")));
+    let folders = std::iter::once(sample("memories/agent")).chain(real.into_iter().flatten());
+    for folder in folders {
+        let whole = material::snapshot(&folder);
+        let mut half = Snapshot::new();
+        for (number, (path, file)) in whole.files().enumerate() {
+            if number % 3 == 0 || path.as_str() == "MEMORY.md" {
+                half.insert(path.clone(), file.clone());
+            }
         }
+        let draft = dream(&half);
+        let (old, new) = (half.index(), draft.after.index());
+        assert!(new.starts_with(old.trim_end()), "{}", folder.display());
     }
 }
 

@@ -7,13 +7,11 @@ use super::limits;
 use crate::error::HostError;
 use crate::host::{Host, day};
 use crate::place::Which;
-use dormouse_core::settings::Settings;
 use dormouse_guard::secrets;
-use dormouse_memory::index::{self, drift};
+use dormouse_memory::index::{self, IndexFacts, IndexPast, Missing, drift};
 use dormouse_memory::snapshot::{INDEX, Snapshot, is_topic};
 use dormouse_memory::topic::{Topic, split};
 use dormouse_memory::transaction::MOST_BYTES;
-use jiff::civil::Date;
 use serde::Serialize;
 
 /// The state of a directory.
@@ -50,8 +48,14 @@ pub enum Remedy {
     MendIndex,
     /// Shorten a line of the index; detail belongs into the file.
     ShortenLine,
-    /// Merge memories by a dream, or shorten lines.
-    MergeMemories,
+    /// Wait until a folder is synced, bring a file back, or remove its line.
+    BringBack,
+    /// Shorten or remove lines of one's own: they alone fill the index.
+    ShortenIndex,
+    /// Change or remove a line of one's own.
+    UpdateLine,
+    /// Nothing to do: recall finds memories without a line.
+    NoLineNeeded,
     /// Remove a credential, also from the journal, and change it.
     RemoveCredential,
     /// Split a memory that is very long.
@@ -78,7 +82,17 @@ impl Host {
             problems: Vec::new(),
             remarks: Vec::new(),
         };
-        check_index(&snapshot, &self.settings(), day(self.now()), &mut report);
+        let past = match found.existing()? {
+            Some(dir) => dir.index_past(&snapshot)?,
+            None => IndexPast::default(),
+        };
+        let facts = IndexFacts {
+            today: day(self.now()),
+            limits: limits(&self.settings()),
+            past: &past,
+            missing: Missing::Keep,
+        };
+        check_index(&snapshot, &facts, &mut report);
         // All files, not only memories: a secret in the index is one, too.
         for (path, file) in snapshot.files() {
             check_file(path.as_str(), &file.text(), is_topic(path), &mut report);
@@ -87,32 +101,32 @@ impl Host {
     }
 }
 
-fn check_index(snapshot: &Snapshot, settings: &Settings, today: Date, report: &mut Check) {
-    let drift = drift(snapshot, today);
-    let line = |line: usize, what: String, remedy| Finding {
+fn check_index(snapshot: &Snapshot, facts: &IndexFacts<'_>, report: &mut Check) {
+    let drift = drift(snapshot, facts);
+    let at = |line: usize, what: String, remedy| Finding {
         path: INDEX.to_owned(),
         line: Some(line),
         what,
         remedy,
     };
-    for entry in &drift.dangling {
-        let what = format!("points to {}, which does not exist", entry.target);
+    let whole = |what: String, remedy| Finding {
+        path: INDEX.to_owned(),
+        line: None,
+        what,
+        remedy,
+    };
+    let known = report.problems.len();
+    for (entry, why) in &drift.removable {
+        let what = format!("points to {}, {why}", entry.path);
         report
             .problems
-            .push(line(entry.line, what, Remedy::MendIndex));
+            .push(at(entry.line, what, Remedy::MendIndex));
     }
-    for entry in &drift.repeated {
-        let what = format!("points to {} once more", entry.target);
+    for entry in &drift.outdated {
+        let what = format!("says what {} said earlier", entry.path);
         report
             .problems
-            .push(line(entry.line, what, Remedy::MendIndex));
-    }
-    // Long lines are a remark: they cost tokens and break nothing.
-    for entry in &drift.long {
-        let what = format!("is longer than {} characters", index::LONGEST_LINE);
-        report
-            .remarks
-            .push(line(entry.line, what, Remedy::ShortenLine));
+            .push(at(entry.line, what, Remedy::MendIndex));
     }
     for path in &drift.unlisted {
         report.problems.push(Finding {
@@ -122,18 +136,71 @@ fn check_index(snapshot: &Snapshot, settings: &Settings, today: Date, report: &m
             remedy: Remedy::MendIndex,
         });
     }
-    let text = snapshot.index();
+    // Such as a remark with a number that no longer holds.
+    if drift.mendable && report.problems.len() == known {
+        let what = "is not as it would be after mending".to_owned();
+        report.problems.push(whole(what, Remedy::MendIndex));
+    }
+    for entry in &drift.missing {
+        let what = format!(
+            "points to {}, which is not here, though Dormouse did not remove it",
+            entry.path
+        );
+        report
+            .problems
+            .push(at(entry.line, what, Remedy::BringBack));
+    }
     // Memories behind the cut are not known to a session, which is why it is a problem.
-    if let Some(cut) = index::load(&text, limits(settings)).cut {
-        report.problems.push(Finding {
-            path: INDEX.to_owned(),
-            line: None,
-            what: format!(
-                "is too long: {} of {} lines, {} of {} bytes are loaded",
-                cut.lines_shown, cut.lines, cut.bytes_shown, cut.bytes
-            ),
-            remedy: Remedy::MergeMemories,
-        });
+    let text = snapshot.index();
+    if let Some(cut) = index::load(&text, facts.limits).cut {
+        let what = format!(
+            "is too long: {} of {} lines, {} of {} bytes are loaded",
+            cut.lines_shown, cut.lines, cut.bytes_shown, cut.bytes
+        );
+        // What mending leaves is a person's, and only a person shortens it.
+        let remedy = if drift.mendable {
+            Remedy::MendIndex
+        } else {
+            Remedy::ShortenIndex
+        };
+        report.problems.push(whole(what, remedy));
+    }
+    let lines = [
+        (
+            &drift.left,
+            "still links to a memory that was removed,",
+            Remedy::UpdateLine,
+        ),
+        (
+            &drift.stale,
+            "repeats an earlier description of",
+            Remedy::UpdateLine,
+        ),
+        (
+            &drift.over,
+            "is about a memory that no longer holds,",
+            Remedy::UpdateLine,
+        ),
+        (
+            &drift.repeated,
+            "is one more line about",
+            Remedy::UpdateLine,
+        ),
+        (
+            &drift.long,
+            "is longer than 150 characters, about",
+            Remedy::ShortenLine,
+        ),
+    ];
+    for (entries, what, remedy) in lines {
+        for entry in entries {
+            let what = format!("{what} {}", entry.path);
+            report.remarks.push(at(entry.line, what, remedy));
+        }
+    }
+    if drift.unfit > 0 {
+        let what = format!("is full: {} more memories have no line", drift.unfit);
+        report.remarks.push(whole(what, Remedy::NoLineNeeded));
     }
 }
 

@@ -4,9 +4,11 @@ use super::names;
 use crate::error::HostError;
 use crate::host::Host;
 use crate::place::Which;
+use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
+use dormouse_memory::index;
 use dormouse_memory::snapshot::Snapshot;
-use dormouse_memory::transaction::{Author, Transaction};
+use dormouse_memory::transaction::{Author, Transaction, between};
 use dormouse_memory::write::{self, WriteError};
 use serde::Serialize;
 
@@ -24,10 +26,12 @@ pub enum Purge {
 pub struct Forgotten {
     /// The files that are gone, in the order named.
     pub forgotten: Vec<SafePath>,
-    /// The last entry of the journal.
+    /// The entry of the journal.
     pub entry: Option<String>,
     /// Set if the journal has lost the texts too.
     pub purged: bool,
+    /// Lines of the index that still link to one of them: prose, or beside other links.
+    pub mentioned: Vec<usize>,
 }
 
 /// The outcome of pinning or unpinning.
@@ -40,11 +44,11 @@ pub struct Moved {
 }
 
 impl Host {
-    /// Forgets memories by their names, for a reason that the journal keeps.
+    /// Forgets memories by their names, in one change, for a reason that the journal keeps.
     ///
     /// # Errors
-    /// When a name means no single memory, or the directory cannot be changed. Memories before it
-    /// are forgotten then.
+    /// When a name means no single memory, or the directory cannot be changed. Nothing is forgotten
+    /// then.
     pub fn forget(
         &self,
         which: &Which,
@@ -54,20 +58,25 @@ impl Host {
     ) -> Result<Forgotten, HostError> {
         let mut found = self.find(which)?;
         let mut forgotten = Vec::new();
-        let mut last = None;
-        for name in names {
-            let reason = reason.map_or_else(|| format!("forget {name}"), str::to_owned);
-            let mut path = None;
-            let entry = found.update(|snapshot| {
+        let mut mentioned = Vec::new();
+        let reason = reason.map_or_else(|| format!("forget {}", names.join(", ")), str::to_owned);
+        let entry = found.update(|snapshot| {
+            let mut after = snapshot.clone();
+            for name in names {
                 let file = names::find(snapshot, name)?;
-                let transaction = write::forget(snapshot, &file, Author::User, &reason)?;
-                path = Some(file);
-                Ok(transaction)
-            })?;
-            // One entry per memory: each can be undone by itself, and the last one is named.
-            last = entry.map(|entry| entry.id).or(last);
-            forgotten.extend(path);
-        }
+                // A memory that was named twice is forgotten once.
+                if !forgotten.contains(&file) {
+                    let one = write::forget(&after, &file, Author::User, &reason)?;
+                    after = one.applied(&after, Millis::default());
+                    forgotten.push(file);
+                }
+            }
+            let links = index::entries(&after.index()).into_iter();
+            let links = links.filter(|link| forgotten.contains(&link.path));
+            mentioned = links.map(|link| link.line).collect();
+            mentioned.dedup();
+            Ok(between(snapshot, &after, Author::User, &reason))
+        })?;
         // After all are forgotten: purging is for good, and a wrong name before it should stop it.
         if purge == Purge::Contents {
             let dir = found.open()?;
@@ -77,8 +86,9 @@ impl Host {
         }
         Ok(Forgotten {
             forgotten,
-            entry: last,
+            entry: entry.map(|entry| entry.id),
             purged: purge == Purge::Contents,
+            mentioned,
         })
     }
 

@@ -7,7 +7,7 @@ use crate::place::Which;
 use dormouse_core::hash::Hash;
 use dormouse_core::units::Millis;
 use dormouse_memdir::{MemdirError, MemoryDir};
-use dormouse_memory::journal::{Change, JournalEntry, undone_by};
+use dormouse_memory::journal::{Change, JournalEntry, newest_command, undone_by};
 use dormouse_memory::snapshot::INDEX;
 use dormouse_memory::transaction::Author;
 use dormouse_memory::trust::Origin;
@@ -51,11 +51,15 @@ pub struct EntryRow {
     /// `time` as a number, to compute ages from.
     #[serde(skip)]
     pub at: Millis,
+    /// Beginning of the id that no other entry of the journal has; accepted in place of the whole.
+    #[serde(skip)]
+    pub short: String,
 }
 
 impl EntryRow {
     fn new(entry: &JournalEntry, all: &[JournalEntry]) -> Self {
         Self {
+            short: short(&entry.id, all),
             format: entry.format,
             id: entry.id.clone(),
             time: entry.time.to_string(),
@@ -119,6 +123,11 @@ impl Host {
         let Some(dir) = self.find(which)?.existing()? else {
             return Ok(None);
         };
+        // Edits by hand enter the history when it is looked at. A directory that cannot be written,
+        // or is being written, is shown as far as it was recorded.
+        if !dir.history()?.entries.is_empty() {
+            drop(dir.note_outside_edits());
+        }
         let entries = dir.history()?.entries;
         Ok(Some((dir, entries)))
     }
@@ -189,26 +198,19 @@ impl Host {
         })
     }
 
-    /// Takes a change back; the newest that stands and is itself no undo if none is named, so that
-    /// undoing twice goes back two steps.
+    /// Takes a change back; if none is named, the newest of a command or of automation that stands
+    /// and is itself no undo, so that undoing twice goes back two steps. An edit made without
+    /// Dormouse is only taken back by its id.
     ///
     /// # Errors
-    /// When there is no such entry, or its files have changed since.
+    /// When there is no such entry, or its files have changed since: then nothing is undone.
     pub fn undo(&self, which: &Which, id: Option<&str>) -> Result<Undone, HostError> {
         let (dir, entries) = self.journal(which)?.ok_or(HostError::NoChanges)?;
-        // An undo is passed over: otherwise the second undo would take the first back.
-        let stands = |entry: &&JournalEntry| {
-            entry.undoes.is_none() && undone_by(&entry.id, &entries).is_none()
-        };
         let entry = match id {
             Some(id) => chosen(&entries, id)?,
             // Told apart from "all undone": the user may be in the wrong directory.
             None if entries.is_empty() => return Err(HostError::NoChanges),
-            None => entries
-                .iter()
-                .rev()
-                .find(stands)
-                .ok_or(HostError::AllUndone)?,
+            None => newest_command(&entries).ok_or(HostError::AllUndone)?,
         };
         undo(&dir, entry, &entries)
     }
@@ -240,9 +242,29 @@ fn undo(dir: &MemoryDir, entry: &JournalEntry, all: &[JournalEntry]) -> Result<U
     })
 }
 
+/// Beginning of an id that no other entry has. Ids begin with their time; entries of one
+/// millisecond need more of it.
+fn short(id: &str, all: &[JournalEntry]) -> String {
+    /// Letters that are always shown: the time and the first digits behind it.
+    const LEAST: usize = 18;
+    let others = all.iter().filter(|other| other.id != id);
+    let shared = others
+        .map(|other| {
+            let pairs = id.bytes().zip(other.id.bytes());
+            pairs.take_while(|(a, b)| a == b).count()
+        })
+        .max();
+    let length = shared.map_or(LEAST, |shared| LEAST.max(shared + 1));
+    id.get(..length).unwrap_or(id).to_owned()
+}
+
 /// The entry whose id begins with `wanted`; several are an error, since guessing would undo the
 /// wrong one.
 fn chosen<'a>(entries: &'a [JournalEntry], wanted: &str) -> Result<&'a JournalEntry, HostError> {
+    // A whole id that another one begins with means itself.
+    if let Some(exact) = entries.iter().find(|entry| entry.id == wanted) {
+        return Ok(exact);
+    }
     let begins = |entry: &&JournalEntry| entry.id.starts_with(wanted);
     let found: Vec<&JournalEntry> = entries.iter().filter(begins).collect();
     match found.as_slice() {

@@ -8,7 +8,7 @@ use dormouse_core::units::Millis;
 use dormouse_memdir::{Inbox, Item, MemdirError, MemoryDir, Proposal};
 use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::topic::{self, Field, Topic};
-use dormouse_memory::transaction::{Author, Transaction};
+use dormouse_memory::transaction::{Author, Transaction, between};
 use dormouse_memory::trust::Trust;
 use dormouse_memory::write::retext;
 use serde::Serialize;
@@ -94,10 +94,16 @@ impl Host {
     pub fn approve(&self, which: &Which, chosen: &Chosen) -> Result<Decided, HostError> {
         let dir = self.find(which)?.open()?;
         let items = items(&dir, chosen)?;
-        for item in &items {
+        if let [item] = items.as_slice() {
             dir.approve(&item.id, |item, snapshot| {
                 Ok::<_, HostError>(approved(item, snapshot))
             })?;
+            return Ok(decided(items));
+        }
+        // Several are one change, so that one undo takes them back.
+        dir.update(|snapshot| Ok::<_, HostError>(all_approved(&items, snapshot)))?;
+        for item in &items {
+            dir.reject(&item.id)?;
         }
         Ok(decided(items))
     }
@@ -144,6 +150,22 @@ fn items(dir: &MemoryDir, chosen: &Chosen) -> Result<Vec<Item>, HostError> {
         }
     }
     Ok(chosen)
+}
+
+/// One change that approves several items. Each memory names its own source.
+fn all_approved(items: &[Item], snapshot: &Snapshot) -> Transaction {
+    let mut after = snapshot.clone();
+    for item in items {
+        after = approved(item, &after).applied(&after, Millis::default());
+    }
+    let reason = format!("approved {} memories", items.len());
+    let mut change = between(snapshot, &after, Author::User, &reason);
+    for operation in &mut change.operations {
+        if let Some(item) = items.iter().find(|item| item.path == operation.path) {
+            operation.expected = item.expected;
+        }
+    }
+    change
 }
 
 fn approved(item: &Item, snapshot: &Snapshot) -> Transaction {

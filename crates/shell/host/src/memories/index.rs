@@ -1,11 +1,14 @@
 //! Mending the index, so that it fits the files.
 
+use super::limits;
 use crate::error::HostError;
 use crate::host::{Host, day};
 use crate::place::Which;
+use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
-use dormouse_memory::index::{generated, reconciled};
-use dormouse_memory::snapshot::{INDEX, Snapshot};
+use dormouse_memdir::MemoryDir;
+use dormouse_memory::index::{IndexFacts, Missing, generated, mended};
+use dormouse_memory::snapshot::{INDEX, Snapshot, StoredFile};
 use dormouse_memory::transaction::{Author, Transaction};
 use serde::Serialize;
 
@@ -14,6 +17,8 @@ use serde::Serialize;
 pub struct IndexMending {
     /// True to make it anew from the files alone; hand-written lines are lost.
     pub rebuild: bool,
+    /// True to remove a person's lines whose file is not here.
+    pub remove_missing: bool,
     /// True to report the change without making it.
     pub dry_run: bool,
 }
@@ -32,34 +37,33 @@ pub struct IndexMended {
 }
 
 impl Host {
-    /// Mends the index: lines without a file go, files without a line get one.
+    /// Mends the index: lines that Dormouse made follow the files, and files without a line get one.
+    /// A person's lines stay, unless Dormouse itself removed their file.
     ///
     /// # Errors
     /// When memory is off, or the directory cannot be changed.
     pub fn mend_index(&self, which: &Which, how: IndexMending) -> Result<IndexMended, HostError> {
         let mut found = self.find(which)?;
-        let today = day(self.now());
-        let make = |snapshot: &Snapshot| {
-            if how.rebuild {
-                generated(snapshot, today)
-            } else {
-                reconciled(snapshot, today)
-            }
-        };
         let snapshot = found.snapshot()?;
-        let (before, after) = (snapshot.index(), make(&snapshot));
+        let existing = found.existing()?;
+        let after = match &existing {
+            Some(dir) => self.mended(dir, &snapshot, how)?,
+            None => snapshot.index(),
+        };
+        let before = snapshot.index();
         // A directory without memories needs no index; mending must not begin one.
         let changed = before != after && !(snapshot.is_empty() && before.is_empty());
         let entry = if how.dry_run || !changed {
             None
         } else {
+            let dir = found.open()?;
             // Made again from the snapshot under the lock: the first look may be out of date.
-            found.update(|snapshot| {
+            dir.update(|snapshot| {
                 let mut change = Transaction::by(Author::User, "mend the index");
                 if let Ok(path) = SafePath::parse(INDEX) {
-                    change.put(snapshot, path, make(snapshot));
+                    change.put(snapshot, path, self.mended(&dir, snapshot, how)?);
                 }
-                Ok(change.without_idle(snapshot))
+                Ok::<_, HostError>(change.without_idle(snapshot))
             })?
         };
         Ok(IndexMended {
@@ -68,5 +72,35 @@ impl Host {
             after,
             entry: entry.map(|entry| entry.id),
         })
+    }
+
+    fn mended(
+        &self,
+        dir: &MemoryDir,
+        snapshot: &Snapshot,
+        how: IndexMending,
+    ) -> Result<String, HostError> {
+        let past = dir.index_past(snapshot)?;
+        let facts = IndexFacts {
+            today: day(self.now()),
+            limits: limits(&self.settings()),
+            past: &past,
+            missing: if how.remove_missing {
+                Missing::Remove
+            } else {
+                Missing::Keep
+            },
+        };
+        if !how.rebuild {
+            return Ok(mended(snapshot, &facts));
+        }
+        let mut anew = snapshot.clone();
+        let content = generated(snapshot, facts.today).into();
+        if let Ok(path) = SafePath::parse(INDEX) {
+            let modified = Millis::default();
+            anew.insert(path, StoredFile { content, modified });
+        }
+        // Mended once more: not all memories may fit.
+        Ok(mended(&anew, &facts))
     }
 }

@@ -37,14 +37,10 @@ pub use status::{
 };
 pub use tool::ToolAnswer;
 
-use dormouse_core::settings::{Settings, keys};
+use dormouse_core::settings::Settings;
 use dormouse_memory::index::Limits;
 
 /// Limits of the part of the index that is loaded.
 pub(crate) fn limits(settings: &Settings) -> Limits {
-    let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    Limits {
-        lines: size(settings.get(keys::MEMORY_INDEX_LINES)),
-        bytes: size(settings.get(keys::MEMORY_INDEX_BYTES)),
-    }
+    Limits::from_settings(settings)
 }

@@ -281,7 +281,14 @@ fn directory(
     let text = snapshot.index();
     let loaded = index::load(&text, limits(settings));
     let (lines, bytes) = (text.lines().count(), text.len());
-    let drift = index::drift(&snapshot, day(report.now));
+    let past = dir.index_past(&snapshot)?;
+    let facts = index::IndexFacts {
+        today: day(report.now),
+        limits: limits(settings),
+        past: &past,
+        missing: index::Missing::Keep,
+    };
+    let drift = index::drift(&snapshot, &facts);
     report.index = IndexState {
         lines,
         bytes,
@@ -293,8 +300,11 @@ fn directory(
             Some(_) => loaded.text.lines().last().map(str::to_owned),
             None => index::nearness(&text, limits(settings)),
         },
-        // Long lines are no drift: the index still fits the files.
-        drift: drift.dangling.len() + drift.unlisted.len() + drift.repeated.len(),
+        // Long or doubled lines are no drift: the index still fits the files.
+        drift: drift.missing.len()
+            + drift.unlisted.len()
+            + drift.outdated.len()
+            + drift.removable.len(),
     };
     let path = found.root.join(INDEX);
     Ok((!text.is_empty()).then_some(MemoryIndex {

@@ -32,7 +32,14 @@ fn ask_everything(host: &Host, kit: &Kit) -> Result<(), HostError> {
     host.check(&which)?;
     let dry_run = true;
     let rebuild = true;
-    host.mend_index(&which, IndexMending { rebuild, dry_run })?;
+    host.mend_index(
+        &which,
+        IndexMending {
+            rebuild,
+            remove_missing: false,
+            dry_run,
+        },
+    )?;
     host.search_memories("tabs", 5)?;
     let view = json!({"command": "view", "path": "/memories"});
     host.memory_tool(&which, &view, Overwrite::Refuse)?;

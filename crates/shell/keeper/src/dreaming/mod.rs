@@ -232,12 +232,17 @@ impl Keeper {
     ) -> Result<Dreamt, DreamError> {
         let settings = self.settings();
         let before = self.memory.snapshot()?;
-        let result = match self.background_model() {
-            Err(why) => self.by_rules(&before, why),
-            Ok(_) if wish.without_model => self.by_rules(&before, "no model was wanted".to_owned()),
-            Ok(model) => self.by_model(model, &before, since, task).await?,
+        let limits = CheckLimits {
+            past: self.memory.index_past(&before)?,
+            ..CheckLimits::from_settings(&settings, self.today(), Writing::default())
         };
-        let limits = CheckLimits::from_settings(&settings, self.today(), Writing::default());
+        let result = match self.background_model() {
+            Err(why) => self.by_rules(&before, &limits, why),
+            Ok(_) if wish.without_model => {
+                self.by_rules(&before, &limits, "no model was wanted".to_owned())
+            }
+            Ok(model) => self.by_model(model, &before, &limits, since, task).await?,
+        };
         let checked = check(&before, &result.after, &result.declared, &limits);
         let transaction = checked.map_err(DreamError::Refused)?;
         let mut dreamt = Dreamt {
@@ -278,15 +283,14 @@ impl Keeper {
         }
     }
 
-    fn by_rules(&self, before: &Snapshot, why: String) -> Dream {
-        let settings = self.settings();
-        let limits = CheckLimits::from_settings(&settings, self.today(), Writing::default());
+    fn by_rules(&self, before: &Snapshot, limits: &CheckLimits, why: String) -> Dream {
         let draft: Draft = offline(
             before,
             &OfflineFacts {
                 today: self.today(),
                 writing: Writing::default(),
                 index: limits.index,
+                past: limits.past.clone(),
             },
         );
         Dream {
@@ -302,6 +306,7 @@ impl Keeper {
         &self,
         model: &ConfiguredModel,
         before: &Snapshot,
+        limits: &CheckLimits,
         since: Option<Millis>,
         task: &SharedTask,
     ) -> Result<Dream, DreamError> {
@@ -327,7 +332,6 @@ impl Keeper {
             .transcripts
             .first()
             .map(|place| place.display().to_string());
-        let limits = CheckLimits::from_settings(&settings, self.today(), Writing::default());
         let brief = directive(&Brief {
             staging: &staging.path().display().to_string(),
             transcripts: place.as_deref(),
@@ -363,7 +367,7 @@ impl Keeper {
                 let mut declared = Declared::from(self.dream_source());
                 report.declare(&mut declared);
                 declared.excerpts = gathering.excerpts();
-                let after = stamped(before, &after, &declared, &limits);
+                let after = stamped(before, &after, &declared, limits);
                 Ok(Dream {
                     after,
                     changes: report.changes,
@@ -376,7 +380,7 @@ impl Keeper {
                 let without = self.why_without(&failure);
                 Ok(Dream {
                     usage: failure.usage,
-                    ..self.by_rules(before, without.why)
+                    ..self.by_rules(before, limits, without.why)
                 })
             }
         }

@@ -182,17 +182,6 @@ async fn a_bad_result_is_thrown_away_whole() {
             ],
         ),
         (
-            "which does not exist",
-            vec![("MEMORY.md", format!("{INDEX}- [Gone](gone.md) — gone\n"))],
-        ),
-        (
-            "has no line in MEMORY.md",
-            vec![(
-                "MEMORY.md",
-                INDEX.replace("- [People](people.md) — Who does what\n", ""),
-            )],
-        ),
-        (
             "holds a credential",
             vec![(
                 "tests.md",

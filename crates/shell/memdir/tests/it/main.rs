@@ -14,4 +14,5 @@ mod killed;
 mod kit;
 mod many;
 mod past;
+mod undoing;
 mod worktrees;

@@ -2,9 +2,9 @@
 
 use crate::kit::{again, all_end_well, open, path, put, told};
 use dormouse_memdir::{MemdirError, MemoryDir};
-use dormouse_memory::index;
-use dormouse_memory::snapshot::INDEX;
-use dormouse_memory::transaction::{Author, Transaction};
+use dormouse_memory::index::{self, IndexFacts, IndexPast, Limits, Missing};
+use dormouse_memory::transaction::Author;
+use dormouse_memory::write::retext;
 use dormouse_system::{MemorySystem, System};
 use pretty_assertions::assert_eq;
 use std::path::Path;
@@ -20,12 +20,9 @@ fn one_of_many_writers() {
     };
     let dir = open(&System::real(), root.as_ref());
     let entry = dir.update(|snapshot| {
-        let mut change = Transaction::by(Author::User, format!("add {name}"));
-        let file = format!("{name}.md");
+        let file = path(&format!("{name}.md"));
         let text = format!("---\nname: {name}\ndescription: about {name}\n---\n\nBody.\n");
-        change.put(snapshot, path(&file), text);
-        let lines = index::with_entry(&snapshot.index(), &name, &file, "about it");
-        change.put(snapshot, path(INDEX), lines);
+        let change = retext(snapshot, &file, &text, Author::User, &format!("add {name}"));
         Ok::<_, MemdirError>(change)
     });
     assert!(entry.unwrap().is_some());
@@ -47,11 +44,17 @@ fn fifty_processes_that_add_memories_lose_none() {
     assert_eq!(snapshot.topics().count(), WRITERS);
     let listed = index::entries(&snapshot.index());
     assert_eq!(listed.len(), WRITERS);
-    assert!(
-        index::drift(&snapshot, jiff::civil::date(2026, 11, 16)).is_none(),
-        "{:?}",
-        index::drift(&snapshot, jiff::civil::date(2026, 11, 16))
-    );
+    let facts = IndexFacts {
+        today: jiff::civil::date(2026, 11, 16),
+        limits: Limits {
+            lines: 200,
+            bytes: 25_000,
+        },
+        past: &IndexPast::default(),
+        missing: Missing::Keep,
+    };
+    let drift = index::drift(&snapshot, &facts);
+    assert!(drift.is_none(), "{drift:?}");
     let history = dir.history().unwrap();
     assert_eq!((history.entries.len(), history.damaged), (WRITERS, 0));
 }

@@ -42,7 +42,11 @@ fn nothing_newer_is_lost_by_taking_back() {
     let (_machine, dir) = machine();
     let entry = put(&dir, &[("a.md", Some("1"))]).unwrap().unwrap();
     put(&dir, &[("a.md", Some("2"))]).unwrap();
-    assert!(matches!(dir.undo(&entry.id), Err(MemdirError::Conflict(_))));
+    let refused = dir.undo(&entry.id);
+    assert!(
+        matches!(refused, Err(MemdirError::Undo(UndoError::ChangedSince(_)))),
+        "{refused:?}"
+    );
     assert_eq!(dir.read(&path("a.md")).unwrap().unwrap().content, "2");
 }
 

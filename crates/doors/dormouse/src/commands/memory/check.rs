@@ -53,7 +53,13 @@ fn words(remedy: Remedy) -> &'static str {
     match remedy {
         Remedy::MendIndex => "dormouse memory index",
         Remedy::ShortenLine => "shorten the line; detail belongs into the file",
-        Remedy::MergeMemories => "merge memories (`dormouse dream`) or shorten lines",
+        Remedy::BringBack => {
+            "wait if the folder is still being synced; else bring the file back, or remove such lines: \
+             `dormouse memory index --remove-missing`"
+        }
+        Remedy::ShortenIndex => "shorten or remove lines of your own; they alone fill it",
+        Remedy::UpdateLine => "change or remove the line, if you like",
+        Remedy::NoLineNeeded => "nothing to do; recall finds them",
         Remedy::RemoveCredential => {
             "remove it, then `dormouse memory forget --purge` if it was journalled; change the \
              credential"

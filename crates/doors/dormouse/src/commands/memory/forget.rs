@@ -11,7 +11,7 @@ const HELP: &str = "\
 then what it ever held is removed from the journal too, and so are older indexes
 with a line about it. That there was a file of its name is still known.
 
-JSON: {\"forgotten\": [paths], \"entry\", \"purged\"}";
+JSON: {\"forgotten\": [paths], \"entry\", \"purged\", \"mentioned\": [lines of the index]}";
 
 /// Arguments of `memory forget`.
 #[derive(Debug, clap::Args)]
@@ -63,6 +63,13 @@ impl Report for ForgetScreen<'_> {
         for path in &self.gone.forgotten {
             let line = Line::new().role(Role::Good, "Forgotten");
             out.line(line.text(format!(": {path}")))?;
+        }
+        if !self.gone.mentioned.is_empty() {
+            let lines: Vec<String> = self.gone.mentioned.iter().map(usize::to_string).collect();
+            out.line(format!(
+                "MEMORY.md still links to it in text of yours, line {}.",
+                lines.join(", ")
+            ))?;
         }
         // A purge cannot be undone, so no hint is given.
         if self.gone.purged {

@@ -6,10 +6,6 @@ use crate::error::Outcome;
 use crate::output::{Cell, Column, Line, Out, Report, Role, Table, figures};
 use dormouse_host::{EntryDiff, EntryRow, HistoryList, Undone, Which};
 
-/// Letters of an id that are shown: its time and the first random digits, enough to tell entries of
-/// the same millisecond apart.
-const SHORT_ID: usize = 18;
-
 /// Columns that the files keep before others are left out: names of memories begin alike, with
 /// their type.
 const FILE_COLUMNS: usize = 24;
@@ -42,10 +38,10 @@ pub(super) struct DiffArgs {
 /// Arguments of `memory undo`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "An undo is a change too and can be undone. What was changed again since is not lost: then nothing is undone.\n\nJSON: {\"undone\", \"entry\"}"
+    after_help = "An undo is a change too and can be undone. What was changed again since is not lost: then nothing is undone, and the command says what stands in the way. Edits that were made without Dormouse are in the log (by outside) and are only taken back by their id.\n\nJSON: {\"undone\", \"entry\"}"
 )]
 pub(super) struct UndoArgs {
-    /// The entry, as `memory log` shows it; the newest that is not undone if none is given
+    /// The entry, as `memory log` shows it; the newest of a command if none is given
     #[arg(value_name = "ENTRY")]
     entry: Option<String>,
 }
@@ -79,7 +75,7 @@ impl Report for HistoryList {
             // The word "(undone)" says it too: colour is never the only sign.
             let role = if undone { Role::Dim } else { Role::Plain };
             table.row([
-                Cell::with_role(Role::Strong, short(&entry.id)),
+                Cell::with_role(Role::Strong, &entry.short),
                 Cell::new(figures::age(out.now(), entry.at)),
                 Cell::new(entry.author),
                 Cell::with_role(Role::Dim, files(entry)),
@@ -88,11 +84,6 @@ impl Report for HistoryList {
         }
         Ok(out.table(&table)?)
     }
-}
-
-/// The part of an id that is shown; commands accept it in place of the whole.
-fn short(id: &str) -> &str {
-    id.get(..SHORT_ID).unwrap_or(id)
 }
 
 /// The files of a change: the first, and the number of the others.
@@ -114,10 +105,14 @@ pub(super) fn diff(args: &DiffArgs, which: &Which, app: &mut App) -> Outcome {
 impl Report for EntryDiff {
     fn text(&self, out: &mut Out) -> Outcome {
         let EntryRow {
-            at, author, reason, ..
+            at,
+            author,
+            reason,
+            short,
+            ..
         } = &self.entry;
         let age = figures::age(out.now(), *at);
-        let line = Line::new().role(Role::Strong, short(&self.id));
+        let line = Line::new().role(Role::Strong, short);
         out.line(line.text("  ").text(format!("{age} by {author}: {reason}")))?;
         for change in &self.changes {
             out.blank()?;

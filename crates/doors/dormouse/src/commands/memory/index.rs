@@ -12,8 +12,12 @@ use serde::Serialize;
 const INDEX: &str = "MEMORY.md";
 
 const HELP: &str = "\
-Lines without a file go, files without a line get one; everything else in the
-index stays as it is. --rebuild makes the whole index anew from the files.
+Files without a line get one, and lines that Dormouse made follow their files.
+Lines that you wrote stay byte for byte, also where their file is missing (a folder
+may be half synced): they go only if Dormouse itself removed the file, or with
+--remove-missing. If not all memories fit into the index, the pinned, then by type
+the newest ones have lines, and a remark counts the others; recall finds them all.
+--rebuild makes the whole index anew from the files.
 
 JSON: {\"changed\", \"before\", \"after\", \"entry\"}";
 
@@ -24,6 +28,9 @@ pub(super) struct Args {
     /// Make it anew from the files alone
     #[arg(long)]
     rebuild: bool,
+    /// Also remove lines of yours whose file is not here
+    #[arg(long)]
+    remove_missing: bool,
     /// Only show what would change
     #[arg(long)]
     dry_run: bool,
@@ -45,6 +52,7 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let dry_run = args.dry_run;
     let how = IndexMending {
         rebuild: args.rebuild,
+        remove_missing: args.remove_missing,
         dry_run,
     };
     let mended = app.host()?.mend_index(which, how)?;

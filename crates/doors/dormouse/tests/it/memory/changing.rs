@@ -330,19 +330,22 @@ fn the_index_is_mended_and_checked() {
     assert_eq!(check.code, 4);
     assert_eq!(
         check.stdout,
-        "MEMORY.md:2 points to gone.md, which does not exist\n  dormouse memory index\n\
-         a.md has no line in the index\n  dormouse memory index\n"
+        "a.md has no line in the index\n  dormouse memory index\n\
+         MEMORY.md:2 points to gone.md, which is not here, though Dormouse did not remove it\n  \
+         wait if the folder is still being synced; else bring the file back, or remove such lines: \
+         `dormouse memory index --remove-missing`\n"
     );
     assert_eq!(
         memory(&machine, &["index", "--dry-run"]),
-        "MEMORY.md  changed\n  # Mine\n- - [Gone](gone.md) — nowhere\n\
+        "MEMORY.md  changed\n  # Mine\n  - [Gone](gone.md) — nowhere\n\
          + - [A](a.md) — about a\n\nNothing was changed; without --dry-run it is.\n"
     );
     memory(&machine, &["index"]);
     assert_eq!(
         machine.read("memory/MEMORY.md"),
-        "# Mine\n- [A](a.md) — about a\n"
+        "# Mine\n- [Gone](gone.md) — nowhere\n- [A](a.md) — about a\n"
     );
+    memory(&machine, &["index", "--remove-missing"]);
     assert_eq!(memory(&machine, &["check"]), "No problems in 1 memory.\n");
     assert_eq!(memory(&machine, &["index"]), "The index fits the files.\n");
     assert_eq!(

@@ -198,3 +198,95 @@ fn what_waits_is_listed_and_decided() {
     let left = json(&machine, &["list"]);
     assert_eq!(left["memories"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn one_command_is_one_entry_and_undo_leaves_edits_by_hand_alone() {
+    let machine = machine(&[]);
+    for text in [
+        "Use tabs",
+        "The release is on Monday",
+        "Ann owns the calendar",
+    ] {
+        memory(&machine, &["add", text]);
+    }
+    let before = machine.read("memory/MEMORY.md");
+    memory(&machine, &["forget", "tabs", "release", "calendar"]);
+    let log = json(&machine, &["log"]);
+    assert_eq!(log["entries"].as_array().unwrap().len(), 4);
+    memory(&machine, &["undo"]);
+    assert_eq!(machine.read("memory/MEMORY.md"), before);
+    // An edit by hand is in the log when that is looked at, and `undo` does not touch it.
+    let file = "memory/project_ann_owns_the_calendar.md";
+    let edited = format!("{}By hand.\n", machine.read(file));
+    machine.write(file, &edited);
+    machine.write("memory/mine.md", "My own.\n");
+    let newest = json(&machine, &["log", "--limit", "1"]);
+    assert_eq!(newest["entries"][0]["author"], "outside");
+    let refused = run(&machine, &["undo"]);
+    assert_eq!(refused.code, 5, "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("changed since without Dormouse"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(machine.read(file), edited);
+    assert_eq!(machine.read("memory/mine.md"), "My own.\n");
+}
+
+#[test]
+fn ids_are_shown_so_that_they_are_accepted() {
+    let machine = machine(&[]);
+    memory(&machine, &["add", "Use tabs"]);
+    // Entries of the same millisecond, as several processes make them.
+    let journal = machine.read("memory/.journal/journal.jsonl");
+    let line: serde_json::Value = serde_json::from_str(journal.trim()).unwrap();
+    let mut text = journal.clone();
+    for end in ["0001", "0002"] {
+        let mut entry = line.clone();
+        entry["id"] = format!("019a9d2c-1234-7abc-8def-00000000{end}").into();
+        entry["changes"] = serde_json::json!([]);
+        text.push_str(&format!("{entry}\n"));
+    }
+    machine.write("memory/.journal/journal.jsonl", &text);
+    let log = memory(&machine, &["log"]);
+    let shown: Vec<&str> = log
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert_eq!(shown.len(), 3, "{log}");
+    for id in shown {
+        assert_eq!(run(&machine, &["diff", id]).code, 0, "{id}");
+    }
+}
+
+#[test]
+fn approving_several_is_one_entry() {
+    let machine = machine(&[
+        (".inbox/item-one.json", &item("item-one", "one.md")),
+        (".inbox/item-two.json", &item("item-two", "two.md")),
+    ]);
+    memory(&machine, &["approve", "--all"]);
+    assert_eq!(
+        json(&machine, &["list"])["memories"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+    assert_eq!(
+        json(&machine, &["log"])["entries"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    memory(&machine, &["undo"]);
+    assert_eq!(
+        json(&machine, &["list"])["memories"]
+            .as_array()
+            .unwrap()
+            .len(),
+        0
+    );
+}

@@ -4,6 +4,7 @@ mod changing;
 mod errors;
 mod history;
 mod importing;
+mod index;
 mod material;
 mod old_folder;
 mod reading;
