@@ -270,8 +270,9 @@ impl Writer<'_> {
     /// that only the files of the change are read once more. An editor may have saved one
     /// meanwhile.
     fn commit_to(&self, transaction: Transaction, look: Look) -> Result<Option<JournalEntry>> {
-        let snapshot = self.touched(&transaction, look)?;
+        // Before its files are read: an index that is one of them would fail without a remedy.
         self.index_is_readable(&transaction)?;
+        let snapshot = self.touched(&transaction, look)?;
         transaction.vet(&snapshot)?;
         transaction.check(&snapshot)?;
         let transaction = transaction.without_idle(&snapshot);

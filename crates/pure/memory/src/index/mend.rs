@@ -118,7 +118,9 @@ fn plan_beside(snapshot: &Snapshot, facts: &IndexFacts<'_>, unseen: usize) -> Pl
         .collect();
     new.sort_by(|a, b| (&a.rank, &a.path).cmp(&(&b.rank, &b.path)));
     let whole = joined(&text, &pieces, &|_| true, &new, None);
-    if fits(&whole, facts.limits) {
+    // Memories that are not looked at still need their remark.
+    let is_full = unseen > 0 && text.lines().any(is_remark);
+    if !is_full && fits(&whole, facts.limits) {
         let added = new.into_iter().map(|new| new.path).collect();
         return Plan {
             pieces,
@@ -385,7 +387,8 @@ fn selected(
         .filter(|path| !linked.contains(**path))
         .count()
         + unseen;
-    let remark = (unfit > 0).then_some(without);
+    let is_full = unseen > 0 && text.lines().any(is_remark);
+    let remark = (unfit > 0 || is_full).then_some(without);
     Plan {
         unfit,
         text: joined(text, &pieces, &|path| kept.contains(path), &added, remark),

@@ -157,7 +157,7 @@ fn check_index(snapshot: &Snapshot, facts: &IndexFacts<'_>, report: &mut Check) 
             "is too long: {} of {} lines, {} of {} bytes are loaded",
             cut.lines_shown, cut.lines, cut.bytes_shown, cut.bytes
         );
-        // What mending leaves is a person's, and only a person shortens it.
+        // Lines that mending leaves are a person's, and only a person shortens them.
         let remedy = if drift.mendable {
             Remedy::MendIndex
         } else {

@@ -59,7 +59,11 @@ fn the_log_says_who_changed_what_and_why() {
     );
     assert!(!diff.contains("ago ago") && !diff.contains("now ago"));
     let diff = json(&machine, &["diff"]);
-    assert_eq!(diff["changes"][0]["after"], serde_json::Value::Null);
+    let changes = diff["changes"].as_array().unwrap();
+    let gone = changes
+        .iter()
+        .find(|change| change["path"] == "feedback_use_tabs.md");
+    assert_eq!(gone.unwrap()["after"], serde_json::Value::Null);
 }
 
 #[test]
