@@ -9,8 +9,8 @@ use crate::transcripts::Transcripts;
 use dormouse_core::id::{RecordId, SessionId};
 use dormouse_core::record::{LineContext, Record};
 use dormouse_store::{
-    AboutSession, LogFile, NewLog, ProjectFolder, ReadError, ReadIssue, SessionSummary, convert,
-    export, import, summarise,
+    AboutSession, LogEnding, LogFile, NewLog, ProjectFolder, ReadError, ReadIssue, SessionSummary,
+    convert, export, import, summarise,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
@@ -31,14 +31,14 @@ pub struct LogFilter {
 pub struct LogList {
     /// The records, in the order of the file.
     pub records: Vec<LogRow>,
-    /// Number of records of each kind.
+    /// Number of records of each kind; of those listed, where only the end of the file was read.
     pub kinds: BTreeMap<String, u64>,
     /// The first lines that could not be read in full; the list is capped, the count is not.
     pub issues: Vec<LogIssue>,
     /// Number of lines that could not be read in full.
     pub issue_count: u64,
-    /// Lines of the file, those without a record included.
-    pub lines: u64,
+    /// Lines of the file, those without a record included; `None` where only its end was read.
+    pub lines: Option<u64>,
     /// True if the last line is cut off: the writer is at work, or was killed.
     pub torn_tail: bool,
 }
@@ -46,8 +46,10 @@ pub struct LogList {
 /// A record in a list.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LogRow {
-    /// Its line, from 1.
-    pub line: u64,
+    /// Its line, from 1; `None` where only the end of the file was read.
+    pub line: Option<u64>,
+    /// Its line counted from the end, where 1 is the last; set instead of `line`.
+    pub line_from_end: Option<u64>,
     /// Its number, or its offset where it has none.
     pub seq: String,
     /// Kind of the record, in the spelling of the log.
@@ -122,12 +124,23 @@ impl Transcripts {
         let wanted = |kind: &str| {
             filter.kinds.is_empty() || filter.kinds.iter().any(|wanted| wanted == kind)
         };
+        // The records of Codex and pi depend on the lines before them: those are read whole.
+        if let Some(last) = filter.last.filter(|last| *last > 0)
+            && log.foreign_format()?.is_none()
+            && let Some(ending) = log.last_records(last, |record| wanted(record.body.kind()))?
+        {
+            return Ok(list_ending(&ending, describe));
+        }
         let scanned = log.for_each_of_any(|record, line| {
             let kind = record.body.kind();
             *kinds.entry(kind.to_owned()).or_default() += 1;
             // With `last` 0 only the kinds are wanted; describing every record would be wasted.
             if filter.last != Some(0) && wanted(kind) {
-                records.push_back(row(&record, line, describe(&record)));
+                let row = row(&record, describe(&record));
+                records.push_back(LogRow {
+                    line: Some(line),
+                    ..row
+                });
                 if filter.last.is_some_and(|last| records.len() > last) {
                     // A window over the file: only the last records are kept, however long it is.
                     records.pop_front();
@@ -140,7 +153,7 @@ impl Transcripts {
             kinds,
             issues: scanned.issues.list().iter().map(LogIssue::of).collect(),
             issue_count: scanned.issues.total(),
-            lines: scanned.lines,
+            lines: Some(scanned.lines),
             torn_tail: scanned.torn_tail,
         })
     }
@@ -249,11 +262,34 @@ fn told_by(summary: SessionSummary) -> AboutSession {
     }
 }
 
-fn row(record: &Record, line: u64, words: String) -> LogRow {
+/// Lists the end of a log.
+fn list_ending(ending: &LogEnding, describe: impl Fn(&Record) -> String) -> LogList {
+    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+    let records = ending.records.iter().map(|(record, line)| {
+        *kinds.entry(record.body.kind().to_owned()).or_default() += 1;
+        LogRow {
+            line_from_end: Some(*line),
+            ..row(record, describe(record))
+        }
+    });
+    let records = records.collect();
+    LogList {
+        records,
+        kinds,
+        issues: ending.issues.list().iter().map(LogIssue::of).collect(),
+        issue_count: ending.issues.total(),
+        lines: None,
+        torn_tail: ending.torn_tail,
+    }
+}
+
+/// A record in a list, without its line.
+fn row(record: &Record, words: String) -> LogRow {
     let text = |id: &dyn std::fmt::Display| id.to_string();
     let blocks = record.body.blocks();
     LogRow {
-        line,
+        line: None,
+        line_from_end: None,
         seq: text(&record.seq),
         kind: record.body.kind().to_owned(),
         id: text(&record.id),

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 
 const HELP: &str = "\
 Kinds: user, assistant, request, usage, prefix, fragment, replacement, cleared,
-notes, boundary, snip, fold, undo, checkpoint, session, agent, mail, fact, …;
-for lines of other tools their own type. `--kinds` counts what is there.
+notes, boundary, snip, fold, undo, checkpoint, chronicle, session, agent, mail,
+fact, …; for lines of other tools their own type. `--kinds` counts what is there.
 
 Examples:
   dormouse log session.jsonl --kind boundary
@@ -19,10 +19,12 @@ Examples:
   dormouse log session.jsonl --issues
 
 JSON:
-  {\"records\": [{\"line\", \"seq\", \"kind\", \"id\", \"parent\", \"at\", \"side_chain\",
-    \"agent\", \"caused_by\", \"blocks\", \"bytes\", \"text\"}],
+  {\"records\": [{\"line\", \"line_from_end\", \"seq\", \"kind\", \"id\", \"parent\",
+    \"at\", \"side_chain\", \"agent\", \"caused_by\", \"blocks\", \"bytes\", \"text\"}],
    \"kinds\": {kind: count}, \"issues\": [{\"line\", \"offset\", \"what\"}],
-   \"issue_count\", \"lines\", \"torn_tail\"}";
+   \"issue_count\", \"lines\", \"torn_tail\"}
+With --last only the end of a long file is read: lines are then counted from the
+end (-1 is the last), and \"lines\" is null.";
 
 /// Arguments of `dormouse log`.
 #[derive(Debug, clap::Args)]
@@ -57,8 +59,12 @@ struct LogScreen<'a> {
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let filter = LogFilter {
         kinds: args.kind.clone(),
-        // The kinds are counted over the whole file anyway; no record has to be kept for that.
-        last: if args.kinds { Some(0) } else { args.last },
+        // Kinds and issues are those of the whole file; no record has to be kept for that.
+        last: if args.kinds || args.issues {
+            Some(0)
+        } else {
+            args.last
+        },
     };
     let transcripts = app.transcripts();
     let list = transcripts.list(&args.file, &filter, describe::record)?;
@@ -104,8 +110,13 @@ fn show_records(report: &LogList, wanted: &[String], out: &mut Out) -> Outcome {
         } else {
             figures::bytes(row.bytes as u64)
         };
+        // Counted from the end where the lines before were not read.
+        let from_end = row
+            .line_from_end
+            .map(|line| format!("-{}", figures::thousands(line)));
+        let line = row.line.map(figures::thousands).or(from_end);
         table.row([
-            figures::thousands(row.line).into(),
+            line.unwrap_or_default().into(),
             Cell::with_role(Role::Dim, time.replace('T', " ")),
             kind,
             size.into(),
@@ -142,7 +153,7 @@ fn show_kinds(report: &LogList, out: &mut Out) -> Outcome {
 
 fn show_issues(report: &LogList, out: &mut Out) -> Outcome {
     if report.issues.is_empty() {
-        let lines = figures::thousands(report.lines);
+        let lines = figures::thousands(report.lines.unwrap_or_default());
         return Ok(out.line(format!("All {lines} lines could be read."))?);
     }
     let mut table = Table::new([
