@@ -287,6 +287,32 @@ impl Block {
         &self.0.weight
     }
 
+    /// Same block with bytes of its own. A parsed block shares the memory of the lines it was read
+    /// with; kept alone it would hold all of them.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        let inner = &self.0;
+        Self(Arc::new(Inner {
+            bytes: Bytes::copy_from_slice(&inner.bytes),
+            call: inner.call.clone(),
+            tool: inner.tool.clone(),
+            ..**inner
+        }))
+    }
+
+    /// Kind and call of the block, with its hash in place of its content: enough to tell which lines
+    /// belong together and which are copies.
+    #[must_use]
+    pub(crate) fn outline(&self) -> Self {
+        let inner = &self.0;
+        Self(Arc::new(Inner {
+            bytes: Bytes::copy_from_slice(inner.hash.as_bytes()),
+            call: inner.call.clone(),
+            tool: None,
+            ..**inner
+        }))
+    }
+
     /// True if both are one allocation; tests use this to tell sharing from equality.
     pub fn shares_bytes_with(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

@@ -29,6 +29,11 @@ impl Hash {
         Self::of(&input)
     }
 
+    /// Bytes of the hash.
+    pub const fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// Parses 64 hexadecimal digits; none for anything else.
     pub fn parse(text: &str) -> Option<Self> {
         let hash = blake3::Hash::from_hex(text).ok()?;

@@ -211,7 +211,7 @@ fn view(
     let conversation = &transcript.conversation;
     let view = conversation.view();
     let segments = view.segments();
-    let reasons = reasons(&transcript.records, rewrite);
+    let reasons = reasons(&transcript.rewrites, rewrite);
     let calibration = tokens::calibration(conversation.state(), transcript.model());
     let bytes = conversation.bytes_per_token();
     let rows = segments
@@ -228,7 +228,7 @@ fn view(
             why: why(segment, &reasons),
             block: segment.block.clone(),
         });
-    let rewrites = transcript.records.iter().filter_map(|record| {
+    let rewrites = transcript.rewrites.iter().filter_map(|record| {
         let what = rewrite(record)?;
         Some(PromptRewrite {
             record: record.id.to_string(),

@@ -2,8 +2,8 @@
 //!
 //! # Model
 //! Doors ask about a session at a point: now, at a line, at a request. *Now* reads only the
-//! live part of the file; any other point reads the file up to it. Both give the same
-//! [`Transcript`].
+//! live part of the file, and holds no more of it than the prompt; any other point reads the file
+//! up to it. Both give the same [`Transcript`].
 //!
 //! # Not here
 //! Figures over many transcripts ([`crate::sessions`]), and changing one.
@@ -18,7 +18,7 @@ use dormouse_core::id::RecordId;
 use dormouse_core::models::{ModelTable, UNKNOWN_MODEL};
 use dormouse_core::record::{Body, Record, Role};
 use dormouse_core::weight::Weight;
-use dormouse_store::{Blobs as _, FileBlobs, LogFile, ReadLog};
+use dormouse_store::{Blobs as _, FileBlobs, LogFile, Outlined, ReadLog};
 use dormouse_system::System;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,8 +30,8 @@ pub struct Transcript {
     pub conversation: Conversation,
     /// The rendered prefix, where the log holds it.
     pub prefix: Option<RenderedPrefix>,
-    /// The records that led here, as far as they were read.
-    pub records: Vec<Record>,
+    /// The records that rewrote the prompt on the way here, as far as they were read.
+    pub rewrites: Vec<Record>,
 }
 
 impl Transcript {
@@ -101,38 +101,45 @@ impl Transcripts {
             let beside = file.with_file_name(format!("{session}.jsonl"));
             LogFile::open(&*files, &beside).ok()
         };
-        let resumed = log.resume(&siblings)?;
-        self.note_skipped(resumed.issues.total(), file);
-        let carried = resumed.carrier.iter().cloned();
-        let records: Vec<Record> = carried.chain(resumed.tail).collect();
-        let traced = trace(&records, Leaf::Newest);
-        self.note_gaps(&traced, file);
-        let on_path = traced.records;
-        let state = resumed
-            .carrier
-            .as_ref()
-            .and_then(|carrier| carrier.body.manifest());
+        let Outlined { live, tail } = log.outline(&siblings)?;
+        self.note_skipped(live.issues.total(), file);
+        let manifest = live.carrier.as_ref().and_then(|it| it.body.manifest());
         // The model may be named only before the part that was read.
-        let before = state.and_then(|manifest| manifest.state.model.as_deref());
-        let target = self.target(&on_path, before);
-        let conversation = match &resumed.carrier {
-            None => Conversation::fold(&on_path, target),
-            Some(carrier) => {
-                let kept = resumed
-                    .kept
-                    .iter()
-                    .map(|(session, record)| (session.as_ref(), record));
-                let mut conversation = Conversation::resume(carrier, kept, target);
-                // The carrier is where the view begins; applying it again would count it twice.
-                for record in on_path.iter().filter(|record| record.id != carrier.id) {
-                    conversation.apply(record);
-                }
-                conversation
-            }
+        let before = manifest.and_then(|manifest| manifest.state.model.clone());
+        // Outlines are as long as short messages: they go before the view comes.
+        let (target, on_path) = {
+            let traced = trace(live.carrier.iter().chain(&live.tail), Leaf::Newest);
+            self.note_gaps(&traced, file);
+            let target = self.target(&traced.records, before.as_deref());
+            // The carrier is where the view begins; applying it again would count it twice.
+            let carrier = live.carrier.as_ref().map(|carrier| &carrier.id);
+            let rest = traced.records.iter();
+            let rest = rest.filter(|record| Some(&record.id) != carrier);
+            (target, rest.map(|it| it.offset).collect::<Vec<u64>>())
         };
-        let kept = resumed.kept.into_iter().map(|(_, record)| record);
-        let known: Vec<Record> = kept.chain(on_path.into_iter().cloned()).collect();
-        Ok(self.finish(file, conversation, known))
+        drop(live.tail);
+        let read = live.kept.iter().map(|(_, record)| record);
+        let read = read.chain(&live.carrier);
+        let rewriting = read.filter(|record| rewrites_prompt(record));
+        let mut rewrites: Vec<Record> = rewriting.cloned().collect();
+        let kept = live.kept.iter();
+        let kept = kept.map(|(session, record)| (session.as_ref(), record));
+        let mut conversation = match &live.carrier {
+            None => Conversation::new(target),
+            Some(carrier) => Conversation::resume(carrier, kept, target),
+        };
+        // In the order of the file, as the path is.
+        let mut next = on_path.into_iter().peekable();
+        log.for_each_in(tail, |record| {
+            while next.next_if(|offset| *offset < record.offset).is_some() {}
+            if next.next_if_eq(&record.offset).is_some() {
+                if rewrites_prompt(&record) {
+                    rewrites.push(record.clone());
+                }
+                conversation.apply(&record.detached());
+            }
+        })?;
+        Ok(self.finish(file, conversation, rewrites))
     }
 
     /// All records of a transcript, of whichever tool.
@@ -163,8 +170,9 @@ impl Transcripts {
         let on_path = traced.records;
         let target = self.target(&on_path, None);
         let conversation = Conversation::fold(&on_path, target);
-        let known = on_path.into_iter().cloned().collect();
-        self.finish(file, conversation, known)
+        let rewrites = on_path.into_iter().filter(|record| rewrites_prompt(record));
+        let rewrites = rewrites.cloned().collect();
+        self.finish(file, conversation, rewrites)
     }
 
     /// The session as it was after a line of the file.
@@ -201,7 +209,7 @@ impl Transcripts {
         Target::new(&self.models, model.unwrap_or(UNKNOWN_MODEL))
     }
 
-    fn finish(&self, file: &Path, conversation: Conversation, records: Vec<Record>) -> Transcript {
+    fn finish(&self, file: &Path, conversation: Conversation, rewrites: Vec<Record>) -> Transcript {
         // Blobs lie in the folder that has the log's name without its ending.
         let blobs = FileBlobs::new(Arc::clone(&self.system.files), &file.with_extension(""));
         let recorded = conversation.state().prefix.as_ref();
@@ -212,7 +220,7 @@ impl Transcripts {
         Transcript {
             conversation,
             prefix,
-            records,
+            rewrites,
         }
     }
 
@@ -240,4 +248,10 @@ impl Transcripts {
             remarks.push(remark);
         }
     }
+}
+
+/// True if a record says why the prompt is not simply what was said.
+fn rewrites_prompt(record: &Record) -> bool {
+    // A clearing by the provider leaves the bytes here, but the model no longer sees them.
+    matches!(record.body, Body::Replacement(_) | Body::Cleared(_)) || record.body.is_rewrite()
 }

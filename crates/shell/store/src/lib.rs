@@ -46,7 +46,7 @@ pub use lines::Line;
 pub use log_file::{FirstBytes, Lacks, LogFile, ReadError};
 pub use memory_log::MemoryLog;
 pub use read::{ReadLog, Scanned};
-pub use resume::Resumed;
+pub use resume::{Outlined, Resumed};
 pub use session_log::{AppendError, Draft, Head, Parent, SessionLog};
 pub use summary::{BoundarySummary, SessionSummary, summarise, summarise_and_bill};
 pub use transcripts::{

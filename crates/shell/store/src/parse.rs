@@ -6,7 +6,7 @@
 //! results put together in the order of the file: the outcome does not depend on the threads.
 //!
 //! # Not here
-//! Scans that keep nothing: they would gain nothing from having the blocks in memory at once.
+//! Scans that keep nothing and need no records ([`crate::scan_usage`], [`crate::summarise`]).
 
 use crate::chunks::{Chunks, Piece};
 use crate::issue::Issues;
@@ -25,6 +25,10 @@ const MOST_THREADS: usize = 4;
 
 /// Bytes parsed at a time: small enough to share out even a short stretch among the threads.
 const BLOCK: usize = 256 * 1024;
+
+/// Blocks parsed before the first of them is handed out: four megabytes, so that each thread has a
+/// few and the memory stays small however long the stretch is.
+const AT_ONCE: usize = 16;
 
 /// Records and issues of one block.
 #[derive(Default)]
@@ -57,6 +61,33 @@ pub(crate) fn read_records(
         }
     }
     Ok(records)
+}
+
+/// Hands out the records of a range one by one, in the order of the file. Only a few blocks are in
+/// memory at a time, and those the caller keeps something of.
+pub(crate) fn for_each_parsed(
+    file: &dyn RandomRead,
+    range: Range<u64>,
+    issues: &mut Issues,
+    mut each: impl FnMut(Record),
+) -> FileResult<()> {
+    let mut chunks = Chunks::in_blocks(file, range, BLOCK);
+    let mut pieces = Vec::with_capacity(AT_ONCE);
+    loop {
+        let piece = chunks.next_piece()?;
+        let ended = piece.is_none();
+        pieces.extend(piece);
+        if ended || pieces.len() == AT_ONCE {
+            for parsed in parse_all(&pieces) {
+                issues.append(parsed.issues);
+                parsed.records.into_iter().for_each(&mut each);
+            }
+            pieces.clear();
+        }
+        if ended {
+            return Ok(());
+        }
+    }
 }
 
 fn parse_all(pieces: &[Piece]) -> Vec<Parsed> {

@@ -21,7 +21,7 @@
 
 use crate::issue::{Issues, Trouble};
 use crate::log_file::{LogFile, ReadError};
-use crate::parse::read_records;
+use crate::parse::{for_each_parsed, read_records};
 use crate::ranges;
 use crate::search::newest_line;
 use dormouse_core::id::{RecordId, SessionId};
@@ -47,15 +47,59 @@ pub struct Resumed {
     pub bytes_read: u64,
 }
 
+/// The live part of a log whose tail need not fit into memory.
+#[derive(Debug, Default)]
+pub struct Outlined {
+    /// The live part, with outlines of the records behind the carrier.
+    pub live: Resumed,
+    /// Bytes of the file from the carrier on; [`LogFile::for_each_in`] reads them again.
+    pub tail: Range<u64>,
+}
+
 impl LogFile {
+    /// Reads the live part as [`Self::resume`] does, but of the tail only what is needed to find
+    /// the path through it. For logs without a boundary: their tail is everything.
+    pub fn outline(
+        &self,
+        siblings: &dyn Fn(&SessionId) -> Option<Self>,
+    ) -> Result<Outlined, ReadError> {
+        let len = self.len()?;
+        let live = self.resume_up_to(len, Tail::outlining(), siblings)?;
+        let start = live.carrier.as_ref().map_or(0, |carrier| carrier.offset);
+        Ok(Outlined {
+            live,
+            tail: start..len,
+        })
+    }
+
+    /// Hands out the records in a range of the file, which begins at a record. Lines that cannot be
+    /// read were reported by the reading that found the range.
+    pub fn for_each_in(
+        &self,
+        range: Range<u64>,
+        each: impl FnMut(Record),
+    ) -> Result<(), ReadError> {
+        let mut issues = Issues::default();
+        self.during(for_each_parsed(self.file(), range, &mut issues, each))
+    }
+
     /// Reads the live part. `siblings` opens the logs of other sessions that a fork refers to.
     pub fn resume(
         &self,
         siblings: &dyn Fn(&SessionId) -> Option<Self>,
     ) -> Result<Resumed, ReadError> {
         let len = self.len()?;
+        self.resume_up_to(len, Tail::default(), siblings)
+    }
+
+    fn resume_up_to(
+        &self,
+        len: u64,
+        tail: Tail,
+        siblings: &dyn Fn(&SessionId) -> Option<Self>,
+    ) -> Result<Resumed, ReadError> {
         let file = self.counted();
-        let mut resumed = self.during(live_part(&file, len))?;
+        let mut resumed = self.during(live_part(&file, len, tail))?;
         // Taken out while the rest is filled in, since both are borrowed.
         if let Some(carrier) = resumed.carrier.take() {
             self.read_kept(&file, &carrier, siblings, &mut resumed)?;
@@ -112,9 +156,8 @@ impl LogFile {
 }
 
 /// Finds the carrier and reads the tail behind it.
-fn live_part(file: &dyn RandomRead, len: u64) -> FileResult<Resumed> {
+fn live_part(file: &dyn RandomRead, len: u64, mut tail: Tail) -> FileResult<Resumed> {
     let needles = ["\"compact_boundary\"", "\"checkpoint\"", "\"undo\""].map(Finder::new);
-    let mut tail = Tail::default();
     let mut end = len;
     let carrier = loop {
         let found = newest_line(file, 0..end, &needles, |offset, line| {
@@ -204,6 +247,8 @@ struct Tail {
     step: Step,
     /// The record that the path came to last.
     child: Option<RecordId>,
+    /// True to keep outlines of the records only.
+    outlines: bool,
 }
 
 /// Position on the path while it is followed back.
@@ -219,9 +264,24 @@ enum Step {
 }
 
 impl Tail {
+    fn outlining() -> Self {
+        Self {
+            outlines: true,
+            ..Self::default()
+        }
+    }
+
     fn prepend(&mut self, file: &dyn RandomRead, range: Range<u64>) -> FileResult<()> {
         let mut issues = Issues::default();
-        let records = read_records(file, range, &mut issues)?;
+        let records = if self.outlines {
+            let mut records = Vec::new();
+            for_each_parsed(file, range, &mut issues, |record| {
+                records.push(record.outline());
+            })?;
+            records
+        } else {
+            read_records(file, range, &mut issues)?
+        };
         // The issues found so far lie behind this stretch; the list is in the order of the file.
         issues.append(std::mem::take(&mut self.issues));
         self.issues = issues;
@@ -294,10 +354,16 @@ impl Tail {
     }
 
     fn resumed(self, carrier: Option<Record>) -> Resumed {
-        let records = self.parts.into_iter().rev().flatten();
+        let mut parts = self.parts;
+        let tail = if parts.len() == 1 {
+            // Taken over and not copied: without a carrier it is the whole log.
+            parts.pop().unwrap_or_default()
+        } else {
+            parts.into_iter().rev().flatten().collect()
+        };
         Resumed {
             carrier,
-            tail: records.collect(),
+            tail,
             issues: self.issues,
             ..Resumed::default()
         }

@@ -14,6 +14,7 @@ mod chronicle;
 mod events;
 mod layout;
 mod message;
+mod outline;
 mod page;
 mod payload;
 mod read;
