@@ -24,6 +24,9 @@ use std::ops::Range;
 /// Size of the first read in bytes; each further block is twice as large, up to [`LARGEST_READ`]. A
 /// head or a fresh checkpoint usually lies in the first one.
 const FIRST_READ: u64 = 128 * 1024;
+/// Size of the first read for the end of a line: twice a page of a chronicle, and more than nearly
+/// all messages have. A resume looks for one end a range, so that a larger read would add up.
+const FIRST_OF_LINE: u64 = 32 * 1024;
 /// Largest block in bytes: beyond this a larger read saves no time, only takes memory.
 const LARGEST_READ: u64 = 4 * 1024 * 1024;
 
@@ -185,7 +188,7 @@ pub(crate) fn line_start(file: &dyn RandomRead, start: u64, mut end: u64) -> Fil
 /// The end (the newline, or else `end`) of the line that `start` lies in.
 pub(crate) fn line_end(file: &dyn RandomRead, mut start: u64, end: u64) -> FileResult<u64> {
     let mut buffer = Vec::new();
-    let mut step = FIRST_READ;
+    let mut step = FIRST_OF_LINE;
     while start < end {
         let to = (start + step).min(end);
         let block = Block::read(file, start, to, &mut buffer)?;
