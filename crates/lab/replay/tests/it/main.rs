@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[cfg(test)]
+mod boundaries;
 mod fidelity;
 mod layers;
 mod ledger;
