@@ -80,6 +80,11 @@ impl Conversation {
         &self.view
     }
 
+    /// Characters of the results that the next request will contain.
+    pub fn waiting_chars(&mut self) -> u64 {
+        self.view.waiting_chars()
+    }
+
     /// Newest record. Plans name it, and an append fails if the log's head is another one.
     pub fn head(&self) -> Option<&RecordId> {
         self.head.as_ref()

@@ -32,6 +32,9 @@ pub struct Tail {
     /// Calls of the response, each with the position of its first result in `incoming`. A response
     /// may make thousands of calls: scanning the lists for every result would be quadratic.
     answers: HashMap<CallId, Option<usize>>,
+    /// Characters of the results among the first `counted` segments of `incoming`.
+    result_chars: u64,
+    counted: usize,
 }
 
 impl Tail {
@@ -45,7 +48,7 @@ impl Tail {
             response_id,
             response: Vec::with_capacity(response.len()),
             incoming: Vec::with_capacity(incoming.len()),
-            answers: HashMap::new(),
+            ..Self::default()
         };
         // The response first: results are matched with its calls.
         for segment in response {
@@ -89,6 +92,7 @@ impl Tail {
         };
         segment.place = Arc::clone(place);
         segment.index = 0;
+        (self.result_chars, self.counted) = (0, 0);
         if segment.block.call() != before.as_ref() {
             // A preview block may name another call than the result did: rebuild the index.
             *self = Self::new(
@@ -98,6 +102,17 @@ impl Tail {
             );
         }
         true
+    }
+
+    /// Characters of the received results. Counting goes on where it ended the last time: results
+    /// arrive one by one, and each asks for the sum.
+    pub(crate) fn result_chars(&mut self) -> u64 {
+        let new = self.incoming.get(self.counted..).unwrap_or_default();
+        let texts = new.iter().filter(|segment| is_result(segment));
+        let texts = texts.filter_map(|segment| segment.block.readable_text());
+        self.result_chars += texts.map(|text| text.chars().count() as u64).sum::<u64>();
+        self.counted = self.incoming.len();
+        self.result_chars
     }
 
     /// True if neither response nor received segments are there.

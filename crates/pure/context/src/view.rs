@@ -128,6 +128,10 @@ impl View {
         self.tail.incoming.iter()
     }
 
+    pub(crate) fn waiting_chars(&mut self) -> u64 {
+        self.tail.result_chars()
+    }
+
     /// Segments that no request has contained and no compaction may remove: everything received
     /// since the last response, and that response if its calls are still being answered.
     pub fn unsent(&self) -> impl Iterator<Item = &Segment> {

@@ -27,6 +27,7 @@ use dormouse_core::id::{BlockKey, Seq};
 use dormouse_core::record::{Body, Message, Replacement, ReplacementDecision};
 use dormouse_core::settings::keys;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Results that wait for their files.
 #[derive(Debug)]
@@ -97,11 +98,12 @@ impl Driver {
         digest: Option<Hash>,
         scope: RoundScope,
     ) -> Result<(), DriveError> {
+        let waiting = Arc::make_mut(&mut self.conversation).waiting_chars();
         let candidates: Vec<Candidate<'_>> = outputs
             .iter()
             .map(|(tool, output)| self.candidate(tool, output))
             .collect();
-        let OffloadPlan { fates, preview } = self.fates(&candidates, self.waiting_chars(), scope);
+        let OffloadPlan { fates, preview } = self.fates(&candidates, waiting, scope);
         let contested = fates.iter().any(is_contested);
         let mut results = Vec::with_capacity(outputs.len());
         let mut unsaved = VecDeque::new();
@@ -290,7 +292,7 @@ impl Driver {
     /// saved.
     pub(crate) fn check_round(&mut self) -> Result<bool, DriveError> {
         let limit = self.settings.raw.get(keys::OFFLOAD_TURN_LIMIT);
-        let waiting = self.waiting_chars();
+        let waiting = Arc::make_mut(&mut self.conversation).waiting_chars();
         if waiting <= limit {
             return Ok(true);
         }
@@ -398,16 +400,6 @@ impl Driver {
             // A fork's results are discarded with it; saving them would leave unused files.
             Role::Fork { .. } => round.whole(),
         }
-    }
-
-    /// Characters of the results that the next request will contain.
-    fn waiting_chars(&self) -> u64 {
-        let waiting = self.conversation.view().waiting();
-        waiting
-            .filter(|segment| segment.block.kind() == BlockKind::ToolResult)
-            .filter_map(|segment| segment.block.readable_text())
-            .map(|text| text.chars().count() as u64)
-            .sum()
     }
 
     /// True if results carry a reference by which they can be deleted from the provider's cache.

@@ -8,6 +8,7 @@ mod boundaries;
 mod fidelity;
 mod layers;
 mod ledger;
+mod rounds;
 mod small_windows;
 mod used;
 
