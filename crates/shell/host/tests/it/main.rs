@@ -10,3 +10,4 @@ mod kit;
 mod recall;
 mod session;
 mod sessions;
+mod windows;
