@@ -121,6 +121,23 @@ pub enum HostError {
     /// A folder has no transcript.
     #[error("there is no transcript (*.jsonl) below `{}`", .0.display())]
     NoTranscripts(PathBuf),
+    /// No agent has kept a session on this machine.
+    #[error("no session was found")]
+    NoSessions,
+    /// The working directory has no session.
+    #[error("no session was found for the folder `{}`", .0.display())]
+    NoSessionHere(PathBuf),
+    /// A name is neither a file nor the id of a session.
+    #[error("`{0}` is no file, and no session has an id that begins so")]
+    NoSession(String),
+    /// The beginning of an id fits several sessions.
+    #[error("{} sessions have ids that begin with `{name}`", many.len())]
+    AmbiguousSession {
+        /// The beginning that was given.
+        name: String,
+        /// Ids that it fits.
+        many: Vec<String>,
+    },
     /// A transcript is shorter than the line that was asked for.
     #[error("`{}` has no line {line}", file.display())]
     NoLine {

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod choose;
 mod configure;
 mod dream;
 mod error;
@@ -20,6 +21,7 @@ mod sessions;
 mod transcripts;
 mod window;
 
+pub use choose::{AgentFolders, ChosenBy, SessionChosen};
 pub use configure::SettingWritten;
 pub use dormouse_recall::Work;
 pub use dormouse_recall::verify::Mark;

@@ -186,7 +186,7 @@ impl LogFile {
     /// Opens a file without looking into it: a log may be empty or torn while it is being born.
     pub(crate) fn open_any(files: &dyn Files, path: &Path) -> Result<Self, ReadError> {
         let file = files
-            .open(path)
+            .open_named(path)
             .map_err(|source| ReadError::new(path, source))?;
         Ok(Self {
             path: path.to_owned(),

@@ -51,6 +51,11 @@ pub trait Files: fmt::Debug + Send + Sync {
     /// Opens a regular file for reads at any offset.
     fn open(&self, path: &Path) -> FileResult<Arc<dyn RandomRead>>;
 
+    /// Opens a file that a person named: a regular one, or a pipe, which is read to its end.
+    fn open_named(&self, path: &Path) -> FileResult<Arc<dyn RandomRead>> {
+        self.open(path)
+    }
+
     /// Opens a file for appending and creates it if it is missing.
     fn append(&self, path: &Path, access: Access) -> FileResult<Box<dyn AppendFile>>;
 

@@ -77,6 +77,22 @@ impl From<HostError> for Failure {
             HostError::NoTranscripts(_) => shown(Exit::Unsuitable)
                 .hint("Claude Code keeps its transcripts in ~/.claude/projects")
                 .into(),
+            HostError::NoSessions | HostError::NoSessionHere(_) => shown(Exit::Unreadable)
+                .hint("name a transcript; `dormouse sessions DIR` lists those below a folder")
+                .into(),
+            HostError::NoSession(_) => shown(Exit::Unreadable)
+                .hint("`dormouse sessions` lists sessions with their ids")
+                .into(),
+            HostError::AmbiguousSession { ref many, .. } => {
+                let mut named: Vec<&str> = many.iter().map(String::as_str).collect();
+                named.truncate(MOST_NAMED);
+                let more = match many.len() - named.len() {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                let hint = format!("give more of the id: {}{more}", named.join(", "));
+                shown(Exit::Usage).hint(hint).into()
+            }
             HostError::NoLine { lines, .. } => shown(Exit::Usage)
                 .hint(format!(
                     "lines count from 1 to {lines}; `dormouse log` lists them"

@@ -7,7 +7,7 @@
     reason = "this is the place the ban on file functions points to"
 )]
 
-use super::opened::{RealAppend, RealRead, read_limited, try_lock};
+use super::opened::{PipeRead, RealAppend, RealRead, read_limited, try_lock};
 use super::queue::{self, Line};
 use super::world::{millis, system_time};
 use crate::error::{During as _, FileResult, Operation};
@@ -22,6 +22,9 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Bytes of a pipe that are kept at most: it has to fit into memory, since it is read once.
+const LONGEST_PIPE: u64 = 2 << 30;
 
 /// The machine's file systems.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,6 +43,13 @@ impl Files for RealFiles {
             file,
             path: path.to_owned(),
         }))
+    }
+
+    fn open_named(&self, path: &Path) -> FileResult<Arc<dyn RandomRead>> {
+        match read_pipe(path).during(Operation::Open, path)? {
+            Some(content) => Ok(Arc::new(PipeRead(content))),
+            None => self.open(path),
+        }
     }
 
     fn append(&self, path: &Path, access: Access) -> FileResult<Box<dyn AppendFile>> {
@@ -255,6 +265,23 @@ fn walk(path: &Path, skip: &dyn Fn(&Path) -> bool) -> io::Result<Vec<Walked>> {
     }
     found.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     Ok(found)
+}
+
+/// Content of a pipe up to its end; `None` if the path is no pipe.
+#[cfg(unix)]
+fn read_pipe(path: &Path) -> io::Result<Option<Bytes>> {
+    use std::os::unix::fs::FileTypeExt as _;
+    // A path that is not there goes on to the ordinary opening, which reports it.
+    let is_pipe = fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo());
+    if !is_pipe {
+        return Ok(None);
+    }
+    read_limited(&File::open(path)?, LONGEST_PIPE).map(Some)
+}
+
+#[cfg(not(unix))]
+fn read_pipe(_: &Path) -> io::Result<Option<Bytes>> {
+    Ok(None)
 }
 
 /// Opens a regular file for reading. Others may have put a pipe or device in its place: opening does

@@ -27,6 +27,26 @@ impl RandomRead for RealRead {
     }
 }
 
+/// Content of a pipe, kept for reads at any offset.
+#[derive(Debug)]
+pub(super) struct PipeRead(pub(super) Bytes);
+
+impl RandomRead for PipeRead {
+    fn len(&self) -> FileResult<u64> {
+        Ok(u64::try_from(self.0.len()).unwrap_or(u64::MAX))
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> FileResult<usize> {
+        let start = usize::try_from(offset)
+            .unwrap_or(usize::MAX)
+            .min(self.0.len());
+        let rest = &self.0[start..];
+        let read = rest.len().min(buffer.len());
+        buffer[..read].copy_from_slice(&rest[..read]);
+        Ok(read)
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct RealAppend {
     pub(super) file: File,
