@@ -128,10 +128,12 @@ pub fn rewrite(record: &Record) -> Option<String> {
 
 fn boundary(boundary: &Boundary) -> String {
     let trigger = match boundary.trigger {
-        Trigger::Auto => "automatically",
-        Trigger::Manual => "by hand",
-        Trigger::Reactive => "because the provider refused the prompt",
-        Trigger::Economic => "at the cheapest moment",
+        Trigger::Auto => " automatically",
+        Trigger::Manual => " by hand",
+        Trigger::Reactive => " because the provider refused the prompt",
+        Trigger::Economic => " at the cheapest moment",
+        // Another client compacted, and its log does not say why.
+        Trigger::Unknown => "",
     };
     let kind = match boundary.kind {
         BoundaryKind::Notes => " from the session notes",
@@ -150,7 +152,7 @@ fn boundary(boundary: &Boundary) -> String {
         (Some(pre), None) => format!(", at {pre} tokens"),
         _ => String::new(),
     };
-    format!("compacted {trigger}{kind}{figures}")
+    format!("compacted{trigger}{kind}{figures}")
 }
 
 /// A block in one line, with a mark for its kind.

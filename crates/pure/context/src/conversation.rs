@@ -4,8 +4,10 @@
 //! from a manifest plus the records behind it give the same value (property-tested).
 //!
 //! Not here: reading and writing logs, and any decision. `conversation/from_log.rs` builds a
-//! session from its records, `conversation/manifests.rs` the manifests it can be resumed from.
+//! session from its records, `conversation/manifests.rs` the manifests it can be resumed from;
+//! `conversation/changes.rs` folds requests and changes of state.
 
+mod changes;
 mod from_log;
 mod manifests;
 
@@ -18,14 +20,13 @@ use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::id::{MessageId, RecordId, Seq};
 use dormouse_core::models::BytesPerToken;
 use dormouse_core::record::{
-    Body, Boundary, FoldedState, LastRequest, LastUsage, Lineage, Manifest, Message, NotesState,
-    Purpose, Record, Request, Role, StateChange, UsageReport,
+    Body, Boundary, FoldedState, LastUsage, Lineage, Manifest, Message, NotesState, Purpose,
+    Record, Role, StateChange, UsageReport,
 };
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
 use dormouse_core::weight::Weight;
 use manifests::KnownPage;
-use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -127,6 +128,7 @@ impl Conversation {
 
     /// Folds a record into the state. `before` is the weight of the view before a rewrite.
     fn apply_state(&mut self, record: &Record, before: Option<Weight>) {
+        self.observe_window(record);
         self.observe_rereading(record);
         evidence::observe(&mut self.state.chronicle, record, &self.limits);
         match &record.body {
@@ -343,63 +345,6 @@ impl Conversation {
         if report.purpose == Purpose::Notes {
             state.notes_updates += 1;
             state.notes_usage += report.usage;
-        }
-    }
-
-    /// Takes a request record: model, effort, time since the last request, cache markers.
-    fn request(&mut self, record: &Record, request: &Request) {
-        #[derive(Deserialize)]
-        struct Params {
-            output_config: Option<OutputConfig>,
-        }
-        #[derive(Deserialize)]
-        struct OutputConfig {
-            effort: Option<String>,
-        }
-        let params: Option<Params> = serde_json::from_slice(request.params.bytes()).ok();
-        self.state.effort = params.and_then(|params| params.output_config?.effort);
-        self.state.model = Some(request.model.clone());
-        let last = self.state.last_request.as_ref().and_then(|last| last.at);
-        if let Some((last, now)) = last.zip(record.at) {
-            self.state.gaps.add(now.since(last));
-        }
-        self.state.last_request = Some(LastRequest {
-            id: record.id.clone(),
-            at: record.at,
-            segments: request.segments,
-            chain: request.chain,
-            markers: request.markers.clone(),
-        });
-    }
-
-    /// Folds a state change. A null value removes the entry, so that facts can be withdrawn.
-    fn change(&mut self, change: &StateChange) {
-        let state = &mut self.state;
-        match change {
-            StateChange::Surfaced { memories } => state.surfaced.extend(memories.iter().cloned()),
-            StateChange::ReadState { path, detail } if detail.is_null() => {
-                state.read_files.remove(path);
-            }
-            StateChange::ReadState { path, detail } => {
-                state.read_files.insert(path.clone(), detail.clone());
-            }
-            StateChange::Cursor { name, at } => {
-                state.cursors.insert(name.clone(), *at);
-            }
-            StateChange::Fact { name, value } if name == ECONOMY => {
-                if let Ok(known) = serde_json::from_value(value.clone()) {
-                    self.economy = known;
-                }
-            }
-            StateChange::Fact { name, value } if value.is_null() => {
-                state.facts.remove(name);
-            }
-            StateChange::Fact { name, value } => {
-                state.facts.insert(name.clone(), value.clone());
-            }
-            StateChange::MemorySaved { .. }
-            | StateChange::Dream { .. }
-            | StateChange::Attempt(_) => {}
         }
     }
 }

@@ -36,5 +36,6 @@ pub mod undo;
 pub mod validate;
 pub mod view;
 pub mod window;
+pub mod window_proof;
 
 pub use derive::MISSING_RESULT;

@@ -9,10 +9,12 @@
 //! Reserves shrink in proportion on small windows so that this holds there too; contradictory
 //! settings are clamped, not refused.
 //!
-//! Not here: counting tokens, deciding how to compact, and policies that compact earlier to save
+//! Not here: the evidence of a log ([`crate::window_proof`]), counting tokens, deciding how to compact, and policies that compact earlier to save
 //! cost. The gauges always show these classic figures.
 
+use crate::window_proof::{size_for, surely_held};
 use dormouse_core::models::Resolved;
+use dormouse_core::record::WindowEvidence;
 use dormouse_core::settings::WindowSettings;
 use dormouse_core::units::Tokens;
 
@@ -35,14 +37,22 @@ const SMALL_WINDOW: Tokens = Tokens(100_000);
 /// Rule that determined the window, in order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowRule {
+    /// Setting of the user.
+    Configured,
+    /// Beta header of the request.
+    MillionBeta,
+    /// Length of a prompt that was answered, beyond the window of the rules below.
+    Answered(Tokens),
+    /// Length at which a compaction began by itself.
+    CompactedAt(Tokens),
+    /// Length before another compaction, beyond the window of the rules below.
+    Held(Tokens),
+    /// Client that wrote the log.
+    Named,
     /// Suffix `[1m]` of the model name.
     MillionSuffix,
     /// Entry of the model table.
     ModelTable,
-    /// Beta header of the request, for a model that the table does not list.
-    MillionBeta,
-    /// Setting for models that the table does not list.
-    Configured,
     /// Default of the settings, if no other rule applies.
     Default,
 }
@@ -57,27 +67,61 @@ pub struct Window {
 }
 
 impl Window {
-    /// Applies the rules in order. `betas` are the beta names sent with requests.
+    /// Applies the rules. `betas` are the beta names sent with requests, `evidence` is what the log
+    /// has proved about this model.
     pub fn resolve<'b>(
         model: Resolved<'_>,
         betas: impl IntoIterator<Item = &'b str>,
+        evidence: Option<&WindowEvidence>,
         settings: &WindowSettings,
     ) -> Self {
-        // The suffix comes first: the user wrote it for this model.
-        let (tokens, rule) = if model.million_suffix {
-            (MILLION, WindowRule::MillionSuffix)
-        } else if model.is_known() {
-            (model.info.window, WindowRule::ModelTable)
-        } else if betas
-            .into_iter()
-            .any(|beta| beta.trim().starts_with(MILLION_BETA))
-        {
-            (MILLION, WindowRule::MillionBeta)
-        } else if let Some(configured) = settings.configured_window {
-            (configured, WindowRule::Configured)
-        } else {
-            (settings.default_window, WindowRule::Default)
+        if let Some(configured) = settings.configured_window {
+            return Self::by(configured, WindowRule::Configured);
+        }
+        let evidence = evidence.copied().unwrap_or_default();
+        let mut window = match evidence.named {
+            Some(named) => Self::by(named, WindowRule::Named),
+            None => Self::listed(model, settings),
         };
+        if let Some(at) = evidence.automatic.filter(|_| evidence.named.is_none()) {
+            let held = surely_held(at);
+            let size = size_for(held, model);
+            // A size that agrees with the table leaves the table's word.
+            if held > window.tokens || size < window.tokens {
+                window = Self::by(size, WindowRule::CompactedAt(at));
+            }
+        }
+        let held = evidence
+            .held
+            .map(|at| (surely_held(at), WindowRule::Held(at)));
+        let answered = evidence
+            .answered
+            .map(|tokens| (tokens, WindowRule::Answered(tokens)));
+        for (tokens, rule) in held.into_iter().chain(answered) {
+            if tokens > window.tokens {
+                window = Self::by(size_for(tokens, model), rule);
+            }
+        }
+        let asks = |beta: &str| beta.trim().starts_with(MILLION_BETA);
+        if window.tokens < MILLION && betas.into_iter().any(asks) {
+            window = Self::by(MILLION, WindowRule::MillionBeta);
+        }
+        window
+    }
+
+    /// Window without any evidence: suffix, table, default.
+    fn listed(model: Resolved<'_>, settings: &WindowSettings) -> Self {
+        // The suffix comes first: the user wrote it for this model.
+        if model.million_suffix {
+            Self::by(MILLION, WindowRule::MillionSuffix)
+        } else if model.is_known() {
+            Self::by(model.info.window, WindowRule::ModelTable)
+        } else {
+            Self::by(settings.default_window, WindowRule::Default)
+        }
+    }
+
+    const fn by(tokens: Tokens, rule: WindowRule) -> Self {
         Self { tokens, rule }
     }
 }

@@ -31,55 +31,120 @@ fn thresholds(window: u64, settings: &WindowSettings) -> Thresholds {
 
 #[test]
 fn the_first_rule_that_applies_gives_the_window() {
-    let beta = "context-1m-2025-08-07";
-    let configured = Some(Tokens(64_000));
-    // Model, betas, configured window; expected window and rule.
+    let beta = "other, context-1m-2025-08-07";
+    let some = |tokens| Some(Tokens(tokens));
+    let none = WindowEvidence::default();
+    let named = WindowEvidence {
+        named: some(258_400),
+        ..none
+    };
+    let answered = WindowEvidence {
+        answered: some(535_000),
+        ..none
+    };
+    let compacted = WindowEvidence {
+        automatic: some(167_094),
+        answered: some(166_759),
+        ..none
+    };
+    let held = WindowEvidence {
+        held: some(300_000),
+        ..none
+    };
+    let small = "claude-sonnet-4-5-20250929";
+    let large = "claude-opus-5";
+    let suffixed = "claude-sonnet-4-5[1m]";
+    // Model, betas, evidence, configured window; expected window and rule.
     let cases = [
         (
-            "claude-sonnet-4-5[1m]",
+            small,
             beta,
-            configured,
+            answered,
+            some(64_000),
+            64_000,
+            WindowRule::Configured,
+        ),
+        (
+            large,
+            "",
+            compacted,
+            some(64_000),
+            64_000,
+            WindowRule::Configured,
+        ),
+        (small, beta, none, None, 1_000_000, WindowRule::MillionBeta),
+        ("qwen", beta, none, None, 1_000_000, WindowRule::MillionBeta),
+        (large, beta, none, None, 1_000_000, WindowRule::ModelTable),
+        (
+            small,
+            "",
+            answered,
+            None,
+            1_000_000,
+            WindowRule::Answered(Tokens(535_000)),
+        ),
+        (large, "", answered, None, 1_000_000, WindowRule::ModelTable),
+        (
+            large,
+            "",
+            compacted,
+            None,
+            200_000,
+            WindowRule::CompactedAt(Tokens(167_094)),
+        ),
+        (small, "", compacted, None, 200_000, WindowRule::ModelTable),
+        (
+            suffixed,
+            "",
+            compacted,
+            None,
+            200_000,
+            WindowRule::CompactedAt(Tokens(167_094)),
+        ),
+        (
+            small,
+            beta,
+            compacted,
+            None,
+            1_000_000,
+            WindowRule::MillionBeta,
+        ),
+        (
+            small,
+            "",
+            held,
+            None,
+            1_000_000,
+            WindowRule::Held(Tokens(300_000)),
+        ),
+        (large, "", held, None, 1_000_000, WindowRule::ModelTable),
+        ("gpt-x", "", named, None, 258_400, WindowRule::Named),
+        (
+            suffixed,
+            "",
+            none,
+            None,
             1_000_000,
             WindowRule::MillionSuffix,
         ),
         (
             "qwen[1m]",
             "",
-            configured,
+            none,
+            None,
             1_000_000,
             WindowRule::MillionSuffix,
         ),
-        (
-            "claude-sonnet-4-5-20250929",
-            beta,
-            configured,
-            200_000,
-            WindowRule::ModelTable,
-        ),
-        (
-            "claude-opus-5",
-            "",
-            configured,
-            1_000_000,
-            WindowRule::ModelTable,
-        ),
-        (
-            "qwen",
-            "other, context-1m-2025-08-07",
-            configured,
-            1_000_000,
-            WindowRule::MillionBeta,
-        ),
-        ("qwen", "other", configured, 64_000, WindowRule::Configured),
-        ("qwen", "", None, 200_000, WindowRule::Default),
+        (small, "other", none, None, 200_000, WindowRule::ModelTable),
+        ("qwen", "", none, None, 200_000, WindowRule::Default),
     ];
-    for (model, betas, configured_window, tokens, rule) in cases {
+    for (model, betas, evidence, configured_window, tokens, rule) in cases {
         let settings = WindowSettings {
             configured_window,
             ..automatic()
         };
         let model = ModelTable::builtin().lookup(model);
-        let found = Window::resolve(model, betas.split(','), &settings);
+        let found = Window::resolve(model, betas.split(','), Some(&evidence), &settings);
         assert_eq!(
             found,
             Window {

@@ -13,7 +13,7 @@ use dormouse_context::tokens;
 use dormouse_context::window::{Thresholds, Window};
 use dormouse_core::id::SessionId;
 use dormouse_core::models::ModelTable;
-use dormouse_core::record::LineContext;
+use dormouse_core::record::{LineContext, WindowEvidence};
 use dormouse_core::settings::{Settings, keys};
 use dormouse_core::units::Tokens;
 use std::fmt;
@@ -89,7 +89,7 @@ pub struct Config {
     pub prefix: Arc<RenderedPrefix>,
     /// Policy; none takes the one from the settings.
     pub policy: Option<PolicyChoice>,
-    /// Window in tokens; none takes the one from settings and model table.
+    /// Window in tokens; none takes the one from settings, log and model table.
     pub window: Option<Tokens>,
     /// Traits of the tools, by name.
     pub tools: Arc<dyn ToolCatalog>,
@@ -178,13 +178,18 @@ impl fmt::Debug for Current {
 }
 
 impl Current {
-    pub(crate) fn new(raw: Arc<Settings>, config: &Config) -> Self {
+    /// `evidence` is what the log has proved about the window of the configured model.
+    pub(crate) fn new(
+        raw: Arc<Settings>,
+        config: &Config,
+        evidence: Option<&WindowEvidence>,
+    ) -> Self {
         let layers = LayerSettings::new(&raw);
         let resolved = config.models.lookup(&config.model);
         let betas = config.params.betas().iter().map(|beta| &**beta);
         let window = config
             .window
-            .unwrap_or_else(|| Window::resolve(resolved, betas, &layers.window).tokens);
+            .unwrap_or_else(|| Window::resolve(resolved, betas, evidence, &layers.window).tokens);
         let policy = config
             .policy
             .clone()

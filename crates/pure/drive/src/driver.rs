@@ -81,7 +81,8 @@ impl Driver {
             Input::Settings(settings) => {
                 // A reload of unchanged settings must not rebuild the policy.
                 if !Arc::ptr_eq(&settings, &self.settings.raw) {
-                    self.settings = Current::new(settings, &self.config);
+                    self.settings =
+                        Current::new(settings, &self.config, self.conversation.window_evidence());
                 }
             }
             Input::Wake => {}

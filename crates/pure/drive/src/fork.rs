@@ -79,7 +79,11 @@ impl Driver {
             // Counts on from the parent's number, so that block keys stay unique.
             journal.behind(head.clone(), 0, 0);
         }
-        let settings = Current::new(Arc::clone(&self.settings.raw), &config);
+        let settings = Current::new(
+            Arc::clone(&self.settings.raw),
+            &config,
+            self.conversation.window_evidence(),
+        );
         let mut fork = Self::assembled(
             config,
             self.params.clone(),

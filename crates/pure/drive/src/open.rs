@@ -105,9 +105,9 @@ impl Driver {
             config.seed,
             Keeping::Log,
         );
-        let settings = Current::new(settings, &config);
         let Some(head) = log.head else {
             let conversation = Arc::new(Conversation::new(target));
+            let settings = Current::new(settings, &config, None);
             let mut driver = Self::assembled(config, params, settings, conversation, journal);
             driver.now = now;
             driver.begin()?;
@@ -122,6 +122,7 @@ impl Driver {
             .map(|(session, record)| (session.as_ref(), record));
         let conversation =
             Conversation::resumed(recorded.carrier.as_ref(), kept, &recorded.tail, target);
+        let settings = Current::new(settings, &config, conversation.window_evidence());
         let mut driver = Self::assembled(config, params, settings, Arc::new(conversation), journal);
         driver.now = now;
         driver.layers = LayerState::resumed(driver.recorded_aim());

@@ -196,7 +196,11 @@ impl Driver {
         self.config.params = switch.params;
         self.config.capabilities = switch.capabilities;
         self.params = params;
-        self.settings = crate::config::Current::new(Arc::clone(&self.settings.raw), &self.config);
+        self.settings = crate::config::Current::new(
+            Arc::clone(&self.settings.raw),
+            &self.config,
+            self.conversation.window_evidence(),
+        );
         self.layers = LayerState::default();
         // Caches and hysteresis of the previous model do not apply.
         self.ledger = dormouse_context::ledger::Ledger::default();

@@ -128,6 +128,11 @@ impl Transcripts {
 }
 
 impl PromptAt {
+    /// The session at the point.
+    pub const fn transcript(&self) -> &Transcript {
+        &self.transcript
+    }
+
     /// The prompt, segment by segment. The caller words what rewriting records did.
     pub fn view(&self, rewrite: impl Fn(&Record) -> Option<String>) -> PromptView {
         let request = self.request.as_deref();

@@ -14,9 +14,10 @@ use dormouse_context::conversation::Conversation;
 use dormouse_context::path::{Leaf, Path as Traced, trace};
 use dormouse_context::prefix::RenderedPrefix;
 use dormouse_context::target::Target;
+use dormouse_context::window_proof;
 use dormouse_core::id::RecordId;
 use dormouse_core::models::{ModelTable, UNKNOWN_MODEL};
-use dormouse_core::record::{Body, Record, Role};
+use dormouse_core::record::{Body, Record, Role, Windows};
 use dormouse_core::weight::Weight;
 use dormouse_store::{Blobs as _, FileBlobs, LogFile, Outlined, ReadLog};
 use dormouse_system::System;
@@ -139,6 +140,12 @@ impl Transcripts {
                 conversation.apply(&record.detached());
             }
         })?;
+        if let Some(carrier) = &live.carrier
+            && carrier.body.manifest().is_none()
+        {
+            let earlier = log.earlier_compactions(carrier.offset)?;
+            conversation.add_earlier_windows(self.windows(&earlier));
+        }
         Ok(self.finish(file, conversation, rewrites))
     }
 
@@ -191,6 +198,15 @@ impl Transcripts {
         // Lines without a record have no entry; the records up to the line are meant.
         let count = read.line_of.partition_point(|at| *at <= line);
         Ok(self.fold(file, &read.records[..count], None))
+    }
+
+    /// Evidence of records on the windows of their models.
+    pub fn windows(&self, records: &[Record]) -> Windows {
+        let mut windows = Windows::default();
+        for record in records.iter().filter(|record| !record.side_chain) {
+            window_proof::observe(&mut windows, record, &self.models);
+        }
+        windows
     }
 
     fn target(&self, path: &[&Record], before: Option<&str>) -> Target {

@@ -9,6 +9,8 @@ use dormouse_context::breakdown::{Breakdown, breakdown};
 use dormouse_context::category::Category;
 use dormouse_context::tokens::{Basis, Count, calibration};
 use dormouse_context::window::{Gauge, Relief, Thresholds, Window, WindowRule};
+use dormouse_context::window_proof;
+use dormouse_core::record::Windows;
 use dormouse_core::settings::WindowSettings;
 use dormouse_core::units::Tokens;
 use serde::Serialize;
@@ -25,8 +27,8 @@ pub struct ContextWindow {
     pub model: String,
     /// The model's window, in tokens.
     pub window: Tokens,
-    /// The rule that decided about the window.
-    pub window_from: &'static str,
+    /// The rule that decided about the window, in words.
+    pub window_from: String,
     /// Window less the room for an answer.
     pub effective_window: Tokens,
     /// Tokens at which a compaction begins by itself.
@@ -58,6 +60,15 @@ pub struct ContextWindow {
 }
 
 impl Host {
+    /// Window for a model, by the settings in force and the evidence of a log.
+    pub fn window_for(&self, model: &str, windows: &Windows) -> (Tokens, String) {
+        let models = self.models();
+        let evidence = window_proof::evidence_on(windows, model, &models);
+        let settings = self.settings().window_settings();
+        let window = Window::resolve(models.lookup(model), [], evidence, &settings);
+        (window.tokens, origin(window.rule))
+    }
+
     /// The window of a session at a point, by the settings in force.
     pub fn window(&self, transcript: &Transcript) -> ContextWindow {
         let settings = self.settings();
@@ -70,7 +81,8 @@ fn window(transcript: &Transcript, settings: &WindowSettings) -> ContextWindow {
     let models = &conversation.view().target().models;
     let resolved = models.lookup(transcript.model());
     // No beta headers: a file does not say with which of them it was sent.
-    let window = Window::resolve(resolved, [], settings);
+    let evidence = conversation.window_evidence();
+    let window = Window::resolve(resolved, [], evidence, settings);
     let thresholds = Thresholds::new(window.tokens, resolved.info.max_output, settings);
     let Count {
         tokens: used,
@@ -86,13 +98,7 @@ fn window(transcript: &Transcript, settings: &WindowSettings) -> ContextWindow {
         basis,
         model: transcript.model().to_owned(),
         window: thresholds.window,
-        window_from: match window.rule {
-            WindowRule::MillionSuffix => "the [1m] suffix",
-            WindowRule::ModelTable => "the model table",
-            WindowRule::MillionBeta => "a beta header",
-            WindowRule::Configured => "the settings",
-            WindowRule::Default => "the default",
-        },
+        window_from: origin(window.rule),
         effective_window: thresholds.effective_window,
         autocompact_target: thresholds.autocompact_target,
         limit_shown: thresholds.limit_shown,
@@ -110,6 +116,29 @@ fn window(transcript: &Transcript, settings: &WindowSettings) -> ContextWindow {
         estimate_drift_percent: calibration(conversation.state(), transcript.model())
             .drift_percent(),
         segments: conversation.view().segments().len(),
+    }
+}
+
+/// Origin of a window in words, to stand behind "from".
+fn origin(rule: WindowRule) -> String {
+    // Rounded as people say them: the exact figures are in the log.
+    let short = |tokens: Tokens| format!("{}k", tokens.get().div_ceil(1_000));
+    match rule {
+        WindowRule::Configured => "the settings".to_owned(),
+        WindowRule::MillionBeta => "a beta header".to_owned(),
+        WindowRule::Answered(tokens) => {
+            format!("the longest prompt of this log: {} accepted", short(tokens))
+        }
+        WindowRule::CompactedAt(tokens) => {
+            format!("this log: it compacted by itself at {}", short(tokens))
+        }
+        WindowRule::Held(tokens) => {
+            format!("this log: it held {} before a compaction", short(tokens))
+        }
+        WindowRule::Named => "the log, which names it".to_owned(),
+        WindowRule::MillionSuffix => "the [1m] suffix".to_owned(),
+        WindowRule::ModelTable => "the model table".to_owned(),
+        WindowRule::Default => "the default".to_owned(),
     }
 }
 

@@ -4,6 +4,7 @@ mod after;
 mod blobs;
 mod chunks;
 mod discover;
+mod earlier;
 mod ending;
 mod examine;
 mod export;

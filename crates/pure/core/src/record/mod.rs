@@ -44,7 +44,8 @@ pub use payload::{
 };
 pub use read::{LineError, LineIssue, ParsedLine, peek};
 pub use state::{
-    Calibration, FoldedState, Gaps, LastRequest, LastUsage, NotesState, RecentUsage, Totals,
+    Calibration, FoldedState, Gaps, LastRequest, LastUsage, NAMED_WINDOW, NamedWindow, NotesState,
+    RecentUsage, Totals, WindowEvidence, Windows,
 };
 pub use unread::{Shape, UNREAD, members, unread};
 pub use write::{LineContext, encode, with_seq};

@@ -334,6 +334,8 @@ pub enum Trigger {
     Reactive,
     /// Economic policy: compacting was cheaper than carrying on.
     Economic,
+    /// Not named by the log of another tool.
+    Unknown,
 }
 
 /// Source of a compaction's summary.

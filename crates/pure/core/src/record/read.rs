@@ -354,7 +354,8 @@ fn boundary(parsed: &Line<'_>, issues: &mut Vec<LineIssue>) -> Option<Body> {
     Some(Body::Boundary(Box::new(Boundary {
         trigger: match metadata.trigger.0.as_deref() {
             Some("auto") => Trigger::Auto,
-            _ => Trigger::Manual,
+            Some("manual") => Trigger::Manual,
+            _ => Trigger::Unknown,
         },
         kind: BoundaryKind::Foreign,
         pre_tokens: metadata.pre_tokens.0.map(Tokens),

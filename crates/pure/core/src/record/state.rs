@@ -65,8 +65,60 @@ pub struct FoldedState {
     /// [`Chronicle::clock`] at the last compaction: reading a file again that was seen before then
     /// is a cost of forgetting.
     pub forgotten_until: u64,
+    /// Evidence of this log on the windows of its models.
+    #[serde(skip_serializing_if = "Windows::is_empty")]
+    pub windows: Windows,
     /// Set by an undo of the user: automatic rewrites are suspended until the window forces one.
     pub undone: bool,
+}
+
+/// Name of the fact by which a log names the window of a model; its value is a [`NamedWindow`].
+pub const NAMED_WINDOW: &str = "window";
+
+/// Window that a client wrote down for a model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedWindow {
+    /// Model as the log names it.
+    pub model: String,
+    /// Its window, prompt and answer together.
+    pub tokens: Tokens,
+}
+
+/// Evidence of a log on the windows of its models; folded by `context/src/window_proof.rs`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Windows {
+    /// Evidence by model; under the empty name, a compaction before which no model is known.
+    pub by_model: BTreeMap<String, WindowEvidence>,
+    /// Model of the newest response and the length of its prompt: the ones that the next
+    /// compaction is about.
+    pub newest: Option<(String, Tokens)>,
+}
+
+impl Windows {
+    /// True if the log has proved nothing yet.
+    pub fn is_empty(&self) -> bool {
+        self.by_model.is_empty() && self.newest.is_none()
+    }
+}
+
+/// Evidence on the window of one model. It does not contradict itself: newer evidence removes
+/// older evidence that it contradicts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WindowEvidence {
+    /// Window that the client named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub named: Option<Tokens>,
+    /// Longest prompt that was answered: the window is at least as long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answered: Option<Tokens>,
+    /// Length of the prompt at the newest compaction that began by itself, near the window's end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub automatic: Option<Tokens>,
+    /// Longest prompt before a compaction of any other cause: it lay within the window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<Tokens>,
 }
 
 /// Progress of the session notes.

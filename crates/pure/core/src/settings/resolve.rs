@@ -14,6 +14,7 @@ use super::table::{find_setting, rows};
 use super::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Trust of the user in the project's folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +48,18 @@ pub struct ResolvedSetting {
     pub shadowed: Vec<Given>,
     /// Values given in a place that may not set the key.
     pub ignored: Vec<Ignored>,
+    /// Mark of a reader.
+    read: ReadMark,
+}
+
+/// Mark that something has read a value. A copy starts without it: it is another reader's.
+#[derive(Debug, Default)]
+struct ReadMark(AtomicBool);
+
+impl Clone for ReadMark {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
 }
 
 impl PartialEq for ResolvedSetting {
@@ -168,6 +181,7 @@ fn resolve_key(
         combined_from: Vec::new(),
         shadowed: Vec::new(),
         ignored,
+        read: ReadMark::default(),
     };
     let Some(strongest) = accepted.pop() else {
         return entry;
@@ -271,13 +285,25 @@ impl Settings {
 
     /// A setting with all that is known about its value.
     pub fn entry(&self, key: &str) -> Option<&ResolvedSetting> {
-        self.entries.get(key)
+        let entry = self.entries.get(key)?;
+        // Relaxed: the mark is looked at when all work is done.
+        entry.read.0.store(true, Ordering::Relaxed);
+        Some(entry)
+    }
+
+    /// True if something has read the value of a key. A value that nothing reads has no effect.
+    pub fn was_read(&self, key: &str) -> bool {
+        let entry = self.entries.get(key);
+        entry.is_some_and(|entry| entry.read.0.load(Ordering::Relaxed))
     }
 
     /// All settings that something reads, in the order of their keys; under a pattern, the keys
     /// that were given.
     pub fn iter(&self) -> impl Iterator<Item = &ResolvedSetting> {
-        self.entries.values().filter(|entry| !entry.setting.hidden)
+        let entries = self.entries.values();
+        entries
+            .filter(|entry| !entry.setting.hidden)
+            .inspect(|entry| entry.read.0.store(true, Ordering::Relaxed))
     }
 }
 

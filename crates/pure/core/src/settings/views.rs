@@ -28,7 +28,7 @@ impl Switch {
 /// Settings that the arithmetic of windows and thresholds uses, all in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowSettings {
-    /// Window for models the model table does not know.
+    /// Window that the user set; it comes before every other rule.
     pub configured_window: Option<Tokens>,
     /// Window of a model when no rule tells it.
     pub default_window: Tokens,

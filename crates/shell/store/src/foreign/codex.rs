@@ -20,7 +20,10 @@ use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::fragment::record::RecordFields;
 use dormouse_core::hash::Hash;
 use dormouse_core::id::{MessageId, RecordId, SessionId};
-use dormouse_core::record::{Body, Message, MessageOrigin, Purpose, Role, UsageReport};
+use dormouse_core::record::{
+    Body, Message, MessageOrigin, NAMED_WINDOW, NamedWindow, Purpose, Role, StateChange,
+    UsageReport,
+};
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
 use serde_json::Value;
@@ -44,6 +47,8 @@ pub(super) struct Codex {
     response: Option<MessageId>,
     /// The response that the next usage figures belong to.
     answered: Option<MessageId>,
+    /// Window that was last named, with the model it was named for.
+    window: Option<(Arc<str>, u64)>,
     /// Total usage when it was last reported: the same figures are reported again and again.
     used: Option<Value>,
     /// Hash of the model's latest words or calls, which a fork repeats byte for byte.
@@ -197,6 +202,7 @@ impl Codex {
                 self.said(blocks(item, "content"), role, Teller::Completion, scribe);
             }
             "token_count" => self.token_count(event, scribe),
+            "task_started" | "turn_started" => self.name_window(event, scribe),
             "turn.completed" => {
                 if let Some(used) = event.get("usage").and_then(usage) {
                     let identity = scribe.place_anywhere();
@@ -271,6 +277,7 @@ impl Codex {
         let Some(info) = event.get("info").filter(|info| info.is_object()) else {
             return;
         };
+        self.name_window(info, scribe);
         let total = info.get("total_token_usage").filter(|it| it.is_object());
         // The same totals are reported again and again; each time would be billed.
         if total.is_some() && total == self.used.as_ref() {
@@ -296,6 +303,29 @@ impl Codex {
             };
             self.report(used, &identity, scribe);
         }
+    }
+
+    /// Writes down the window that Codex names for the model in use, where it is a new one.
+    fn name_window(&mut self, named: &Value, scribe: &mut Scribe) {
+        let Some(model) = self.model.clone() else {
+            return;
+        };
+        // Zero stands for a window that it does not know.
+        let tokens = number(named, "model_context_window").filter(|tokens| *tokens > 0);
+        let Some(tokens) = tokens else {
+            return;
+        };
+        let window = NamedWindow {
+            model: model.to_string(),
+            tokens: Tokens(tokens),
+        };
+        if self.window.replace((Arc::clone(&model), tokens)) == Some((model, tokens)) {
+            return;
+        }
+        scribe.write(Body::State(StateChange::Fact {
+            name: NAMED_WINDOW.to_owned(),
+            value: serde_json::to_value(window).unwrap_or_default(),
+        }));
     }
 
     fn report(&mut self, usage: TokenUsage, identity: &str, scribe: &mut Scribe) {

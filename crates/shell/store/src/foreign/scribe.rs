@@ -142,7 +142,7 @@ pub(super) fn user_side(content: Vec<Block>, origin: MessageOrigin) -> Body {
 /// A compaction of another tool. It has no manifest: only a preserved stretch can survive it.
 pub(super) fn boundary(pre_tokens: Option<u64>, preserved: Option<Preserved>) -> Body {
     Body::Boundary(Box::new(Boundary {
-        trigger: Trigger::Auto,
+        trigger: Trigger::Unknown,
         kind: BoundaryKind::Foreign,
         pre_tokens: pre_tokens.map(Tokens),
         post_tokens: None,

@@ -9,7 +9,7 @@ use crate::settings::setting::{
 use crate::units::Tokens;
 
 settings! {
-    /// Window of a model that the model table does not know.
+    /// Window of the model in tokens, whatever the log, the model's name or the model table say.
     CONTEXT_WINDOW: Option<Tokens> = "context.window",
         optional_tokens().range(2_000, 2_000_000).env(&[var("DORMOUSE_CONTEXT_WINDOW")]);
 
