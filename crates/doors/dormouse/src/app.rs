@@ -8,12 +8,12 @@ use crate::output::{Format, Out, Report, Terminal, printable_lines};
 use crate::remark::words;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use dormouse_core::models::ModelTable;
-use dormouse_host::{Host, Remark, Transcripts};
+use dormouse_host::{ChosenBy, Host, Remark, SessionChosen, Transcripts};
 use dormouse_system::System;
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -46,6 +46,51 @@ impl App {
         let host = Arc::new(Host::open(&self.system, self.settings.clone())?);
         self.host = Some(Arc::clone(&host));
         Ok(host)
+    }
+
+    /// The transcript of the session that a person means, and a note on which one it is where the
+    /// name was not its path.
+    ///
+    /// # Errors
+    /// When no session has the name, or several have.
+    pub fn session(&mut self, name: Option<&Path>) -> Result<PathBuf, Failure> {
+        // A file needs no home to be found.
+        if let Some(chosen) = name.and_then(|name| SessionChosen::file(&self.system, name)) {
+            return Ok(chosen.file);
+        }
+        let SessionChosen { file, by } = self.host()?.choose(name)?;
+        let shown = file.display();
+        match by {
+            Some(ChosenBy::Here) => self.note(&format!("the newest session here: {shown}")),
+            Some(ChosenBy::Latest) => self.note(&format!("the newest session: {shown}")),
+            Some(ChosenBy::Id) => self.note(&format!("session {shown}")),
+            None => {}
+        }
+        Ok(file)
+    }
+
+    /// Sets a setting as `key=value` for this command, above those of the command line. Has to come
+    /// before the first call of [`App::host`], which reads them.
+    pub fn set(&mut self, setting: Option<String>) {
+        debug_assert!(self.host.is_none(), "the host has read its settings");
+        self.settings.extend(setting);
+    }
+
+    /// Notes settings of the command line that nothing in this command has read: a person who sets
+    /// one expects a difference.
+    fn note_unread(&mut self, given: &[String]) {
+        let settings = self.host.as_ref().map(|host| host.settings());
+        for given in given {
+            let key = given.split('=').next().unwrap_or(given).trim();
+            // The home is found before there are settings.
+            let read = key == "home"
+                || settings
+                    .as_ref()
+                    .is_some_and(|settings| settings.was_read(key));
+            if !read {
+                self.note(&format!("`--set {key}` has no effect on this command"));
+            }
+        }
     }
 
     /// Transcripts, without the settings: reading one needs no home.
@@ -147,6 +192,9 @@ fn run(system: System, mut out: Out, arguments: Vec<OsString>) -> Exit {
         app.note(&why);
     }
     let outcome: Outcome = commands::run(&cli, &mut app).and_then(|()| Ok(app.out.flush()?));
+    if outcome.is_ok() {
+        app.note_unread(&cli.globals.set);
+    }
     // Told after a failure as well: the command may have ended before it told them.
     app.remarks();
     match outcome {

@@ -15,6 +15,7 @@
 //! Anything that another program could want too: that is a service of `dormouse-host`.
 
 pub mod app;
+pub mod arguments;
 pub mod cli;
 pub mod commands;
 pub mod describe;

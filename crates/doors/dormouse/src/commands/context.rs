@@ -1,6 +1,7 @@
 //! `dormouse context`: the window at a point of a session.
 
 use crate::app::App;
+use crate::arguments::WindowOption;
 use crate::error::Outcome;
 use crate::output::{Bar, Line, Out, Report, Role, figures};
 use dormouse_context::category::Category;
@@ -10,10 +11,15 @@ use dormouse_host::ContextWindow;
 use std::path::PathBuf;
 
 const HELP: &str = "\
-Without --at only the live part of the file is read, however long it is.
+Without --at only the live part of the file is read, however long it is. The
+window is the one that is set (--window, context.window), else the one that the
+log proves: the longest prompt that was answered, the length at which it
+compacted by itself, a window that it names; else the model's.
 
 Examples:
+  dormouse context                         The newest session of this folder
   dormouse context session.jsonl
+  dormouse context 1b2c                    An id, or the beginning of one
   dormouse context session.jsonl --at 1200
   dormouse context session.jsonl --json | jq .percent_left
 
@@ -32,25 +38,31 @@ const DRIFT: f64 = 20.0;
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// A transcript: Dormouse's log, or one of Claude Code, Codex or pi
-    file: PathBuf,
+    /// A session: a transcript, an id or its beginning, `latest`, or - for a pipe;
+    /// without one the newest of this folder
+    #[arg(value_name = "SESSION")]
+    file: Option<PathBuf>,
     /// The window as it was after this line of the file
     #[arg(long, value_name = "LINE")]
     at: Option<u64>,
     /// Count for this model instead of the one last used
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
+    #[command(flatten)]
+    window: WindowOption,
 }
 
 /// Shows the window. Without `--at` only the live part of the file is read: a log may have
 /// gigabytes that compactions left behind.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
+    app.set(args.window.setting());
     let host = app.host()?;
     // Counting for another model answers "would this session fit?" before switching to it.
     let transcripts = host.transcripts().for_model(args.model.clone());
+    let file = app.session(args.file.as_deref())?;
     let transcript = match args.at {
-        None => transcripts.live(&args.file)?,
-        Some(line) => transcripts.at_line(&args.file, line)?,
+        None => transcripts.live(&file)?,
+        Some(line) => transcripts.at_line(&file, line)?,
     };
     app.note_all(&transcripts.take_remarks());
     app.tell(&host.window(&transcript))

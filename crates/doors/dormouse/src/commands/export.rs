@@ -15,7 +15,8 @@ only Dormouse knows is left out. No other byte changes.
 Example:
   dormouse export session.jsonl > transcript.jsonl")]
 pub struct ExportArgs {
-    /// A log of Dormouse's
+    /// A session: a transcript, an id or its beginning, `latest`, or - for a pipe
+    #[arg(value_name = "SESSION")]
     file: PathBuf,
 }
 
@@ -34,7 +35,8 @@ Examples:
 JSON:
   {\"file\", \"lines\", \"left_out\"}")]
 pub struct ConvertArgs {
-    /// A transcript of Claude Code, Codex or pi
+    /// A session: a transcript, an id or its beginning, `latest`, or - for a pipe
+    #[arg(value_name = "SESSION")]
     file: PathBuf,
     /// Write here instead of into Dormouse's home
     #[arg(long, value_name = "FILE")]
@@ -44,8 +46,9 @@ pub struct ConvertArgs {
 /// Prints a log for other tools, line by line: a log need not fit into memory.
 pub fn run_export(args: &ExportArgs, app: &mut App) -> Outcome {
     // No home is needed: exporting reads one file and writes to stdout.
+    let file = app.session(Some(&args.file))?;
     let transcripts = app.transcripts();
-    transcripts.export(&args.file, |line| -> Outcome {
+    transcripts.export(&file, |line| -> Outcome {
         app.out.bytes(line)?;
         Ok(app.out.bytes(b"\n")?)
     })?;
@@ -55,7 +58,8 @@ pub fn run_export(args: &ExportArgs, app: &mut App) -> Outcome {
 
 /// Makes a log from a transcript; refuses to write over one that exists.
 pub fn run_convert(args: &ConvertArgs, app: &mut App) -> Outcome {
-    let converted = app.host()?.convert(&args.file, args.to.as_deref())?;
+    let file = app.session(Some(&args.file))?;
+    let converted = app.host()?.convert(&file, args.to.as_deref())?;
     app.tell(&converted)
 }
 

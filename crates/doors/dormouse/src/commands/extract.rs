@@ -24,8 +24,8 @@ JSON: {\"by\", \"dry_run\", \"saved\": [paths], \"waiting\": [paths], \"refused\
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// The session's log: of Dormouse, Claude Code, Codex or pi
-    #[arg(value_name = "FILE")]
+    /// A session: a transcript, an id or its beginning, `latest`, or - for a pipe
+    #[arg(value_name = "SESSION")]
     file: PathBuf,
     /// Only show what rules without a model would propose
     #[arg(long)]
@@ -45,8 +45,9 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         offline: args.offline,
     };
     let which = Which::of(args.dir.as_deref(), false);
+    let file = app.session(Some(&args.file))?;
     let host = app.host()?;
-    let report = host.extract(&which, &args.file, ask, |line| app.out.progress(line))?;
+    let report = host.extract(&which, &file, ask, |line| app.out.progress(line))?;
     app.tell(&report)
 }
 

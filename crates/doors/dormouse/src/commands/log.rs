@@ -30,8 +30,10 @@ end (-1 is the last), and \"lines\" is null.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// A transcript: of Dormouse, Claude Code, Codex or pi
-    file: PathBuf,
+    /// A session: a transcript, an id or its beginning, `latest`, or - for a pipe;
+    /// without one the newest of this folder
+    #[arg(value_name = "SESSION")]
+    file: Option<PathBuf>,
     /// Only records of this kind; may be repeated
     #[arg(long, value_name = "KIND")]
     kind: Vec<String>,
@@ -66,8 +68,9 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
             args.last
         },
     };
+    let file = app.session(args.file.as_deref())?;
     let transcripts = app.transcripts();
-    let list = transcripts.list(&args.file, &filter, describe::record)?;
+    let list = transcripts.list(&file, &filter, describe::record)?;
     app.tell(&LogScreen { list, args })
 }
 

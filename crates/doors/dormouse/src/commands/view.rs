@@ -1,10 +1,12 @@
 //! `dormouse view`: the prompt as the model sees it, now or at an earlier request.
 
 use crate::app::App;
+use crate::arguments::WindowOption;
 use crate::describe;
 use crate::error::Outcome;
 use crate::output::{Cell, Column, Line, Out, Report, Role, Table, figures};
 use dormouse_core::id::RecordId;
+use dormouse_core::units::Tokens;
 use dormouse_host::{Point, PromptView};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -23,15 +25,18 @@ Examples:
 JSON:
   {\"model\", \"request\", \"rebuilt\", \"segments\": [{\"at\", \"role\", \"category\",
     \"tokens\", \"record\", \"origin\", \"source\", \"why\", \"block\"}], \"tokens\",
-   \"acceptable\", \"rewrites\": [{\"record\", \"what\"}], \"issues\": [text]}
+   \"acceptable\", \"rewrites\": [{\"record\", \"what\"}], \"issues\": [text],
+   \"window\", \"window_from\"}
 \"rebuilt\" is true when a recorded request was rebuilt exactly.";
 
 /// Arguments of `dormouse view`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// A transcript: of Dormouse, Claude Code, Codex or pi
-    file: PathBuf,
+    /// A session: a transcript, an id or its beginning, `latest`, or - for a pipe;
+    /// without one the newest of this folder
+    #[arg(value_name = "SESSION")]
+    file: Option<PathBuf>,
     /// The prompt of the N-th request
     #[arg(long, value_name = "N", conflicts_with_all = ["at", "leaf"])]
     request: Option<usize>,
@@ -44,6 +49,8 @@ pub struct Args {
     /// Make it for this model instead of the one last used
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
+    #[command(flatten)]
+    window: WindowOption,
     /// Show the text of every segment in full
     #[arg(long)]
     full: bool,
@@ -54,9 +61,13 @@ pub struct Args {
 
 /// The prompt as the model sees it, and the form in which it is shown.
 #[derive(Serialize)]
-#[serde(transparent)]
 struct Prompt {
+    #[serde(flatten)]
     view: PromptView,
+    /// Tokens that the model takes, prompt and answer together.
+    window: Tokens,
+    /// The rule that decided about the window.
+    window_from: String,
     /// True with `--full`: whole texts instead of one line each.
     #[serde(skip)]
     full: bool,
@@ -64,7 +75,9 @@ struct Prompt {
 
 /// Shows the prompt, or prints the bytes of the request with `--raw`.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
-    let transcripts = app.host()?.transcripts().for_model(args.model.clone());
+    app.set(args.window.setting());
+    let host = app.host()?;
+    let transcripts = host.transcripts().for_model(args.model.clone());
     // The parser lets at most one of them through.
     let point = match (args.request, args.at, &args.leaf) {
         (Some(number), ..) => Point::Request(number),
@@ -72,15 +85,21 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         (None, None, Some(leaf)) => Point::Leaf(RecordId::from(leaf.as_str())),
         (None, None, None) => Point::Now,
     };
-    let prompt = transcripts.prompt_at(&args.file, &point)?;
+    let file = app.session(args.file.as_deref())?;
+    let prompt = transcripts.prompt_at(&file, &point)?;
     app.note_all(&transcripts.take_remarks());
     // Bytes only, no report around them: the output is a request body to send or to compare.
     if args.raw {
-        return Ok(app.out.bytes(&prompt.body(&args.file)?)?);
+        return Ok(app.out.bytes(&prompt.body(&file)?)?);
     }
     let view = prompt.view(describe::rewrite);
-    let full = args.full;
-    app.tell(&Prompt { view, full })
+    let window = host.window(prompt.transcript());
+    app.tell(&Prompt {
+        view,
+        window: window.window,
+        window_from: window.window_from,
+        full: args.full,
+    })
 }
 
 impl Report for Prompt {
@@ -91,11 +110,11 @@ impl Report for Prompt {
             figures::thousands(report.segments.len() as u64)
         );
         let tokens = figures::thousands(report.tokens.get());
-        out.line(
-            Line::new()
-                .role(Role::Strong, title)
-                .text(format!(" · {tokens} tokens · for {}", report.model)),
-        )?;
+        out.line(Line::new().role(Role::Strong, title).text(format!(
+            " · {tokens} tokens of {} · for {}",
+            figures::thousands(self.window.get()),
+            report.model
+        )))?;
         match report.rebuilt {
             Some(true) => out.line("This request was rebuilt exactly as it was sent.")?,
             Some(false) => {

@@ -116,7 +116,7 @@ pub(super) struct Args {
     #[arg(long, conflicts_with_all = ["compactions", "summariser"])]
     used: bool,
     /// Window to play in with --used, such as 200k; the model's own if not given
-    #[arg(long, value_name = "TOKENS", requires = "used", value_parser = crate::commands::replay::tokens)]
+    #[arg(long, value_name = "TOKENS", requires = "used", value_parser = crate::arguments::tokens)]
     window: Option<Tokens>,
     /// Draw cost against what was needed as an SVG, with --used
     #[arg(long, value_name = "FILE.svg", requires = "used")]

@@ -18,12 +18,12 @@ mod screen;
 mod sessions;
 
 use crate::app::App;
+use crate::arguments::WindowOption;
 use crate::error::{Exit, Failure, Outcome, UserError};
 use clap::builder::PossibleValuesParser;
 use dormouse_context::policy::Policy;
 use dormouse_core::models::ModelTable;
 use dormouse_core::record::Record;
-use dormouse_core::units::Tokens;
 use dormouse_replay::Recording;
 use dormouse_replay::policies::{NAMES, named};
 use std::path::{Path, PathBuf};
@@ -76,7 +76,8 @@ JSON with --policy:
     \"finished\", \"lost\": [{\"file\", \"step\", \"why\"}], \"fork_reads\": [{\"file\",
     \"step\", \"purpose\", \"share\"}], \"engine_ms\", \"engine_us_per_step\",
     \"turns\"}],
-   \"files\": [{\"file\", \"steps\", \"tool_bytes\", \"model\", \"window\", \"plot\",
+   \"files\": [{\"file\", \"steps\", \"tool_bytes\", \"model\", \"window\",
+    \"window_from\", \"plot\",
     \"policies\": [{\"name\", \"cost_usd\", \"lost\"}]}], \"remarks\"}
 \"relative\" is the difference to the base as a share of it; both it and
 \"against_none\" are null where one of the two did not finish. \"turns\" is there
@@ -98,14 +99,14 @@ JSON with --sessions:
 const ALL: &str = "all";
 
 /// Arguments of `dormouse replay`.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// Transcripts of Claude Code, Codex, pi or Dormouse
+    /// Sessions of Claude Code, Codex, pi or Dormouse: transcripts, ids or their beginnings, `latest`
     #[arg(
         required_unless_present_any = ["generated", "sessions"],
         conflicts_with_all = ["generated", "sessions"],
-        value_name = "FILE"
+        value_name = "SESSION"
     )]
     files: Vec<PathBuf>,
     /// Play the session under these policies, separated by commas
@@ -116,9 +117,8 @@ pub struct Args {
         value_parser = PossibleValuesParser::new(NAMES.into_iter().chain([ALL]))
     )]
     policy: Vec<String>,
-    /// Tokens of the window, like 200k or 1m; otherwise the model's
-    #[arg(long, value_name = "TOKENS", value_parser = tokens)]
-    window: Option<Tokens>,
+    #[command(flatten)]
+    window: WindowOption,
     /// Play a generated session of so many requests instead of a file
     #[arg(
         long,
@@ -162,12 +162,21 @@ impl Args {
     /// True if an option needs the engine to play the session instead of sending it as recorded.
     fn wants_policies(&self) -> bool {
         !self.policy.is_empty()
-            || self.window.is_some()
+            || self.window.window.is_some()
             || self.generated.is_some()
             || self.sessions.is_some()
             || self.offline
             || self.plot.is_some()
             || self.explain.is_some()
+    }
+
+    /// The same with the files of the sessions that were named.
+    fn with_files(&self, app: &mut App) -> Result<Self, Failure> {
+        let files = self.files.iter().map(|name| app.session(Some(name)));
+        Ok(Self {
+            files: files.collect::<Result<_, _>>()?,
+            ..self.clone()
+        })
     }
 
     /// The policies in the order given, each once.
@@ -193,6 +202,8 @@ impl Args {
 
 /// Replays sessions, as recorded or under policies.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
+    app.set(args.window.setting());
+    let args = &args.with_files(app)?;
     let host = app.host()?;
     let models = host.models();
     if !args.wants_policies() {
@@ -224,43 +235,4 @@ fn recording(
         user.hint("transcripts of Claude Code's and Dormouse's say what each response used")
     })?;
     Ok((records, recording))
-}
-
-/// A number of tokens as people write it: `200000`, `200_000`, `200k`, `1m`.
-pub(super) fn tokens(text: &str) -> Result<Tokens, String> {
-    // Numbers are copied from settings (`200_000`) and from screens (`200,000`).
-    let plain = text.replace(['_', ','], "").to_ascii_lowercase();
-    let (digits, unit) = match plain.strip_suffix('k') {
-        Some(digits) => (digits, 1_000),
-        None => plain
-            .strip_suffix('m')
-            .map_or((plain.as_str(), 1), |digits| (digits, 1_000_000)),
-    };
-    let number = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(unit));
-    match number {
-        // A window of no tokens would refuse every request.
-        Some(number) if number > 0 => Ok(Tokens(number)),
-        _ => Err("write a number like 200000, 200k or 1m".to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn windows_are_written_as_people_do() {
-        for (text, expected) in [
-            ("200000", 200_000),
-            ("200_000", 200_000),
-            ("200,000", 200_000),
-            ("200k", 200_000),
-            ("1M", 1_000_000),
-        ] {
-            assert_eq!(tokens(text), Ok(Tokens(expected)), "{text}");
-        }
-        for bad in ["", "k", "0", "-1", "1.5m", "99999999999999999m", "1km"] {
-            assert!(tokens(bad).is_err(), "{bad}");
-        }
-    }
 }

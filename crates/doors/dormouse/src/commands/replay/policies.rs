@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
 use crate::output::{Out, Report};
 use dormouse_core::models::ModelTable;
-use dormouse_core::record::Purpose;
+use dormouse_core::record::{Purpose, Windows};
 use dormouse_core::settings::Settings;
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::Usd;
@@ -30,6 +30,7 @@ pub(super) struct Played {
     pub(super) tool_bytes: u64,
     pub(super) model: Arc<str>,
     pub(super) window: Tokens,
+    pub(super) window_from: String,
     pub(super) runs: Vec<PolicyRun>,
 }
 
@@ -148,6 +149,7 @@ pub(super) struct FileReport {
     pub(super) tool_bytes: u64,
     pub(super) model: Arc<str>,
     pub(super) window: u64,
+    pub(super) window_from: String,
     pub(super) plot: Option<String>,
     pub(super) policies: Vec<FilePolicy>,
 }
@@ -190,18 +192,23 @@ pub(super) fn play(
 ) -> Result<Vec<Played>, Failure> {
     let mut scripts = Vec::new();
     match args.generated {
-        Some(steps) => scripts.push(("generated".to_owned(), generated(args, steps, models)?)),
+        Some(steps) => {
+            let script = generated(args, steps, models)?;
+            scripts.push(("generated".to_owned(), script, Windows::default()));
+        }
         None => {
             for file in &args.files {
                 let (records, recording) = recording(file, models, app)?;
                 let script = Script::of(&records, &recording, models);
-                scripts.push((file.display().to_string(), script));
+                let windows = app.transcripts().windows(&records);
+                scripts.push((file.display().to_string(), script, windows));
             }
         }
     }
     let mut played = Vec::with_capacity(scripts.len());
     let sessions = scripts.len();
-    for (at, (name, script)) in scripts.into_iter().enumerate() {
+    for (at, (name, script, windows)) in scripts.into_iter().enumerate() {
+        let (window, window_from) = app.host()?.window_for(&script.model, &windows);
         let mut runs = Vec::new();
         for policy in args.policies() {
             let which = match sessions {
@@ -211,7 +218,7 @@ pub(super) fn play(
             app.out
                 .progress(&format!("playing {}{which}", policy.name()));
             let options = RunOptions {
-                window: args.window,
+                window: Some(window),
                 explain: args.explain.is_some(),
                 offline: args.offline,
                 settings: Arc::clone(settings),
@@ -228,9 +235,8 @@ pub(super) fn play(
         played.push(Played {
             name,
             tool_bytes: script.tool_bytes(),
-            window: args
-                .window
-                .unwrap_or(models.lookup(&script.model).info.window),
+            window,
+            window_from,
             model: script.model,
             runs,
         });
@@ -431,6 +437,7 @@ fn file_report(played: &Played, plot: Option<String>) -> FileReport {
         tool_bytes: played.tool_bytes,
         model: Arc::clone(&played.model),
         window: played.window.get(),
+        window_from: played.window_from.clone(),
         plot,
         policies: played
             .runs

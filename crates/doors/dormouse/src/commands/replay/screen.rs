@@ -44,12 +44,13 @@ fn heading(text: &str, out: &mut Out) -> OutResult {
 
 fn about(file: &FileReport) -> String {
     format!(
-        "{} · {} · {} from tools · {} · window {}",
+        "{} · {} · {} from tools · {} · window {} from {}",
         short(&file.file),
         figures::count(file.steps, "request", "requests"),
         figures::bytes(file.tool_bytes),
         file.model,
-        figures::tokens(Tokens(file.window))
+        figures::tokens(Tokens(file.window)),
+        file.window_from
     )
 }
 

@@ -118,7 +118,7 @@ pub(super) fn run(
         let options: Vec<RunOptions> = named
             .iter()
             .map(|policy| RunOptions {
-                window: args.window.or(Some(session.window)),
+                window: args.window.window.or(Some(session.window)),
                 offline: args.offline,
                 settings: Arc::clone(settings),
                 ..RunOptions::new(Arc::clone(policy))
