@@ -6,6 +6,7 @@ pub mod hash;
 pub mod id;
 pub mod instructions;
 pub mod json;
+pub mod meter;
 pub mod models;
 mod place;
 pub mod record;

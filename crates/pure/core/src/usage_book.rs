@@ -12,10 +12,12 @@
 //! long prompts. A response without a known price is counted as unpriced, never as free.
 //!
 //! # Not here
-//! Finding the figures in a transcript (`store` does).
+//! Finding the figures in a transcript (`store` does). Parts of a prompt: [`crate::meter`].
 
 use crate::id::{MessageId, RecordId};
-use crate::models::ModelTable;
+use crate::meter::PromptParts;
+use crate::models::{ModelTable, PriceSet};
+use crate::units::Millis;
 use crate::usage::{TokenUsage, Usd};
 use serde::{Deserialize, Serialize};
 use std::collections::hash_map::Entry;
@@ -48,6 +50,34 @@ pub enum ResponseKey {
 struct Response {
     model: u32,
     usage: TokenUsage,
+    told: Told,
+    parts: Option<Box<PromptParts>>,
+}
+
+/// Place and time at which a response was first told of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Number of the file in the book, from [`UsageBook::next_source`]; zero if none was given.
+    pub source: u32,
+    /// Time of the line, if it has one.
+    pub at: Option<Millis>,
+}
+
+/// A response with its figures and its price.
+#[derive(Clone, Copy, Debug)]
+pub struct Booked<'b> {
+    /// Model as the log names it.
+    pub model: &'b Arc<str>,
+    /// Tokens by billing category.
+    pub usage: TokenUsage,
+    /// Cost at the prices of the table; `None` where they are not known.
+    pub cost: Option<Usd>,
+    /// Prices of a prompt of this length, where they are known.
+    pub prices: Option<&'b PriceSet>,
+    /// Place and time of the response.
+    pub told: Told,
+    /// Parts of its prompt, where the conversation was followed.
+    pub parts: Option<&'b PromptParts>,
 }
 
 /// Final figures of every response.
@@ -117,18 +147,66 @@ impl UsageBook {
 
     /// Stores the figures of a response, unless larger ones are known.
     pub fn note(&mut self, key: ResponseKey, model: &str, usage: TokenUsage) {
+        self.note_told(key, model, usage, Told::default());
+    }
+
+    /// The same with place and time, which stay those of the first report. True if the response is
+    /// new to the book.
+    pub fn note_told(
+        &mut self,
+        key: ResponseKey,
+        model: &str,
+        usage: TokenUsage,
+        told: Told,
+    ) -> bool {
         let model = self.model(model);
-        let response = Response { model, usage };
         match self.responses.entry(key) {
-            Entry::Vacant(place) => {
-                place.insert(response);
-            }
             Entry::Occupied(mut known) => {
-                if usage.supersedes(&known.get().usage) {
-                    known.insert(response);
+                let known = known.get_mut();
+                if usage.supersedes(&known.usage) {
+                    (known.model, known.usage) = (model, usage);
                 }
+                false
+            }
+            Entry::Vacant(place) => {
+                place.insert(Response {
+                    model,
+                    usage,
+                    told,
+                    parts: None,
+                });
+                true
             }
         }
+    }
+
+    /// Stores the parts of a response's prompt; without the response they are dropped.
+    pub fn divide(&mut self, key: &ResponseKey, parts: PromptParts) {
+        if let Some(response) = self.responses.get_mut(key) {
+            response.parts = Some(Box::new(parts));
+        }
+    }
+
+    /// Every response with its price, in no particular order; made-up answers are left out.
+    pub fn responses<'b>(&'b self, table: &'b ModelTable) -> impl Iterator<Item = Booked<'b>> {
+        let infos: Vec<_> = self
+            .models
+            .iter()
+            .map(|name| (name, table.lookup(name).info))
+            .collect();
+        self.responses.values().filter_map(move |response| {
+            let (model, info) = *infos.get(response.model as usize)?;
+            let prices = info.prices.as_ref();
+            let prices = prices.map(|prices| prices.for_prompt(response.usage.prompt()));
+            (**model != *SYNTHETIC_MODEL).then(|| Booked {
+                model,
+                usage: response.usage,
+                cost: info.cost(&response.usage),
+                prices,
+                told: response.told,
+                parts: response.parts.as_deref(),
+            })
+        })
     }
 
     /// Number of responses in the book, synthetic ones included.

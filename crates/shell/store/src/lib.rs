@@ -26,6 +26,7 @@ mod search;
 mod session_log;
 mod summary;
 mod transcripts;
+mod usage_parts;
 mod usage_scan;
 mod writer;
 
@@ -54,5 +55,5 @@ pub use transcripts::{
     Said, SearchLimits, TermQuery, TranscriptMatch, TranscriptSearch, search_transcripts,
     stream_transcripts,
 };
-pub use usage_scan::{UsageScan, scan_usage};
+pub use usage_scan::{Depth, UsageScan, scan_usage, scan_usage_in};
 pub use writer::{LogWriter, OpenError};

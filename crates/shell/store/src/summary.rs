@@ -11,7 +11,7 @@ use crate::foreign::ForeignLog;
 use crate::issue::Issues;
 use crate::log_file::{LogFile, ReadError};
 use crate::scan_line::{ScanLine, scan};
-use crate::usage_scan::UsageNoter;
+use crate::usage_scan::{Depth, UsageNoter};
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::fragment::record::{RecordFields, origin_of, speaker};
 use dormouse_core::fragment::{Speaker, command, sent};
@@ -133,7 +133,7 @@ pub fn summarise_and_bill(
         }
         return Ok(foreign_summary(foreign));
     }
-    let mut noter = UsageNoter::new(book);
+    let mut noter = UsageNoter::new(book, Depth::Figures);
     summarise_lines(log, |line, offset| {
         noter.note(line, offset);
     })
