@@ -2,6 +2,7 @@
 
 mod choose;
 mod configure;
+mod days;
 mod dream;
 mod error;
 mod gc;
@@ -18,6 +19,7 @@ mod search;
 mod session;
 mod session_cache;
 mod sessions;
+mod spending;
 mod transcripts;
 mod window;
 
@@ -49,7 +51,8 @@ pub use recall::{Near, RecallQuestion, Recalled};
 pub use remark::Remark;
 pub use search::{SearchEnd, SessionMatch, SessionSearch};
 pub use session::{OpenedSession, SessionAsk};
-pub use sessions::{CompactionRow, ModelUsage, SessionList, SessionRow, UsageReport};
+pub use sessions::{CompactionRow, SessionList, SessionRow};
+pub use spending::{GroupFigures, UsageAsk, UsageBy, UsageFigures, UsageGroup, UsageReport, Waste};
 pub use transcripts::{Transcript, Transcripts};
 pub use window::ContextWindow;
 

@@ -1,21 +1,20 @@
-//! Figures over transcripts: sessions, usage.
+//! Sessions below a folder, with their figures.
 //!
 //! # Not here
-//! One session at a point ([`crate::transcripts`]).
+//! One session at a point ([`crate::transcripts`]), tokens and dollars ([`crate::spending`]).
 
 use crate::error::HostError;
 use crate::host::Host;
-use crate::remark::Remark;
 use crate::session_cache::{SessionCache, stamps};
 use crate::transcripts::Transcripts;
 use dormouse_core::id::SessionId;
 use dormouse_core::models::ModelTable;
 use dormouse_core::units::{Millis, Tokens};
-use dormouse_core::usage_book::{UsageBook, UsageSum, UsageTotals};
+use dormouse_core::usage_book::UsageBook;
 use dormouse_store::{
     FoundLog, LogFile, ReadError, SessionSummary, discover, scan_usage, summarise_and_bill,
 };
-use dormouse_system::{FileKind, System};
+use dormouse_system::System;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -81,60 +80,6 @@ pub struct CompactionRow {
     pub pre_tokens: Option<u64>,
     /// Tokens of the prompt after it.
     pub post_tokens: Option<u64>,
-}
-
-/// Tokens and dollars of transcripts.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct UsageReport {
-    /// Responses that were counted.
-    pub requests: u64,
-    /// Prompt tokens at the full price.
-    pub input_tokens: u64,
-    /// Prompt tokens read from the cache.
-    pub cache_read_input_tokens: u64,
-    /// Prompt tokens written to the cache.
-    pub cache_creation_input_tokens: u64,
-    /// Tokens of the answers, thinking included.
-    pub output_tokens: u64,
-    /// Dollars; `None` where no price is known.
-    pub cost_usd: Option<f64>,
-    /// The same for each model.
-    pub by_model: BTreeMap<String, ModelUsage>,
-    /// Share of the prompt tokens that came from the cache.
-    pub cache_hit_rate: Option<f64>,
-    /// Responses of models without a known price.
-    pub unpriced_requests: u64,
-    /// Transcripts that were read.
-    pub files: u64,
-    /// Lines that could not be read in full.
-    pub skipped_lines: u64,
-    /// Transcripts and folders that could not be read.
-    pub unreadable_files: u64,
-    /// Files of the folder that are no transcripts.
-    pub other_files: u64,
-    /// Models without a known price.
-    #[serde(skip)]
-    pub unpriced_models: Vec<String>,
-    /// The exact sums that the figures are made of.
-    #[serde(skip)]
-    pub sums: UsageTotals,
-}
-
-/// Tokens and dollars of one model.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ModelUsage {
-    /// Responses that were counted.
-    pub requests: u64,
-    /// Prompt tokens at the full price.
-    pub input_tokens: u64,
-    /// Prompt tokens read from the cache.
-    pub cache_read_input_tokens: u64,
-    /// Prompt tokens written to the cache.
-    pub cache_creation_input_tokens: u64,
-    /// Tokens of the answers.
-    pub output_tokens: u64,
-    /// Dollars; `None` where no price is known.
-    pub cost_usd: Option<f64>,
 }
 
 impl Host {
@@ -217,64 +162,6 @@ impl Host {
         list.sessions
             .sort_by_key(|row| std::cmp::Reverse(row.newest));
         Ok(list)
-    }
-
-    /// Tokens and dollars of a transcript or of a folder of them. A response counts once, however
-    /// many lines and files tell of it.
-    ///
-    /// # Errors
-    /// When the path cannot be read, or has no transcript.
-    pub fn usage(&self, path: &Path) -> Result<UsageReport, HostError> {
-        let scan = self.scan_usage(path)?;
-        let models = self.models();
-        let totals = scan.book.totals(&models);
-        Ok(usage_report(&scan, &totals, &models))
-    }
-
-    fn scan_usage(&self, path: &Path) -> Result<Scan, HostError> {
-        let mut scan = Scan::default();
-        let files = &*self.system().files;
-        let facts = files.metadata(path);
-        // A path that is not there goes this way, too: opening it gives the better error.
-        if !facts.is_ok_and(|facts| facts.kind == FileKind::Directory) {
-            let log = LogFile::open(files, path)?;
-            let read = scan_usage(&log, &mut scan.book)?;
-            scan.files = 1;
-            scan.skipped_lines = read.issues.total();
-            return Ok(scan);
-        }
-        let found = discover(files, path)?;
-        for refused in &found.refused {
-            scan.unreadable += 1;
-            let why = refused.to_string();
-            self.remark(Remark::Unlisted { why });
-        }
-        // Zero everywhere would look like a result.
-        if found.logs.is_empty() {
-            return Err(HostError::NoTranscripts(path.to_owned()));
-        }
-        for found in &found.logs {
-            let log = LogFile::open(files, &found.path);
-            match log.and_then(|log| scan_usage(&log, &mut scan.book)) {
-                Ok(read) => {
-                    scan.files += 1;
-                    scan.skipped_lines += read.issues.total();
-                }
-                // An empty file has used nothing and is no fault.
-                Err(ReadError::Empty { .. }) => scan.files += 1,
-                Err(ReadError::NotATranscript { .. }) => scan.others += 1,
-                Err(error) => {
-                    scan.unreadable += 1;
-                    let why = error.to_string();
-                    self.remark(Remark::LeftOut { why });
-                }
-            }
-        }
-        // Zero everywhere would look like a result.
-        if scan.files == 0 && scan.unreadable == 0 {
-            return Err(HostError::NoTranscripts(path.to_owned()));
-        }
-        Ok(scan)
     }
 }
 
@@ -362,69 +249,4 @@ fn compactions(summary: &SessionSummary) -> Vec<CompactionRow> {
             post_tokens: boundary.post_tokens.map(Tokens::get),
         })
         .collect()
-}
-
-impl ModelUsage {
-    fn of(sum: &UsageSum) -> Self {
-        let usage = sum.usage;
-        Self {
-            requests: sum.responses,
-            input_tokens: usage.input.get(),
-            cache_read_input_tokens: usage.cache_read.get(),
-            cache_creation_input_tokens: (usage.cache_write_5m + usage.cache_write_1h).get(),
-            output_tokens: usage.output.get(),
-            cost_usd: cost(sum),
-        }
-    }
-}
-
-/// Dollars, unless no price is known: a sum of nothing would read as free.
-fn cost(sum: &UsageSum) -> Option<f64> {
-    let nothing_priced = sum.responses > 0 && sum.unpriced == sum.responses;
-    (!nothing_priced).then(|| sum.cost.as_f64())
-}
-
-/// Usage gathered from transcripts, and the figures about reading them.
-#[derive(Default)]
-struct Scan {
-    book: UsageBook,
-    files: u64,
-    skipped_lines: u64,
-    unreadable: u64,
-    others: u64,
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a share for people and scripts")]
-fn hit_rate(sum: &UsageSum) -> Option<f64> {
-    let prompt = sum.usage.prompt().get();
-    // No prompt, no rate: zero would accuse the cache.
-    (prompt > 0).then(|| sum.usage.cache_read.get() as f64 / prompt as f64)
-}
-
-fn usage_report(scan: &Scan, totals: &UsageTotals, models: &ModelTable) -> UsageReport {
-    let all = ModelUsage::of(&totals.all);
-    let by_model = totals.by_model.iter();
-    let unpriced = totals
-        .by_model
-        .keys()
-        .filter(|model| models.lookup(model).info.prices.is_none());
-    UsageReport {
-        requests: all.requests,
-        input_tokens: all.input_tokens,
-        cache_read_input_tokens: all.cache_read_input_tokens,
-        cache_creation_input_tokens: all.cache_creation_input_tokens,
-        output_tokens: all.output_tokens,
-        cost_usd: all.cost_usd,
-        by_model: by_model
-            .map(|(model, sum)| (model.to_string(), ModelUsage::of(sum)))
-            .collect(),
-        cache_hit_rate: hit_rate(&totals.all),
-        unpriced_requests: totals.all.unpriced,
-        files: scan.files,
-        skipped_lines: scan.skipped_lines,
-        unreadable_files: scan.unreadable,
-        other_files: scan.others,
-        unpriced_models: unpriced.map(ToString::to_string).collect(),
-        sums: totals.clone(),
-    }
 }

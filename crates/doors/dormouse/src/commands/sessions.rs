@@ -34,6 +34,9 @@ pub struct Args {
     limit: Option<usize>,
 }
 
+/// Columns that a title keeps while figures can still be left out: three or four words.
+const TITLE: usize = 20;
+
 /// The list, and the folder that was looked in, for the message that it is empty.
 #[derive(Serialize)]
 #[serde(transparent)]
@@ -65,10 +68,11 @@ impl Report for SessionsScreen {
             out.line("Claude Code keeps its transcripts in ~/.claude/projects.")?;
         } else {
             let mut table = Table::new([
-                Column::left("TITLE").gives_way(),
+                // On a narrow screen the words that tell sessions apart stay, and the id to name one.
+                Column::left("TITLE").gives_way_until(TITLE),
                 Column::right("AGE"),
-                Column::right("MESSAGES"),
-                Column::right("TOKENS"),
+                Column::right("MESSAGES").can_go(),
+                Column::right("TOKENS").can_go(),
                 Column::right("COST"),
                 Column::left("SESSION"),
             ]);

@@ -30,6 +30,8 @@ mod policies;
 mod pollution;
 #[cfg(test)]
 mod program;
+#[cfg(test)]
+mod questions;
 mod readme;
 mod screens;
 #[cfg(test)]

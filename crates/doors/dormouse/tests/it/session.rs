@@ -254,7 +254,7 @@ fn the_view_says_why_each_rewrite_happened() {
     assert_eq!(
         now,
         "\
-2 segments · 8,031 tokens · for claude-sonnet-4-5
+2 segments · 8,031 tokens of 200,000 · for claude-sonnet-4-5
 
 #  ROLE  TOKENS  WHAT
 0  user       8  The user asked about /a and /b.

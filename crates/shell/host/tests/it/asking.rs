@@ -2,7 +2,8 @@
 
 use crate::kit::Kit;
 use dormouse_host::{
-    ExtractAsk, Garbage, Host, HostError, ImportAsk, IndexMending, ListFilter, Overwrite, Which,
+    ExtractAsk, Garbage, Host, HostError, ImportAsk, IndexMending, ListFilter, Overwrite, UsageAsk,
+    Which,
 };
 use serde_json::json;
 
@@ -53,7 +54,7 @@ fn ask_everything(host: &Host, kit: &Kit) -> Result<(), HostError> {
     let extract = ExtractAsk { dry_run, offline };
     host.extract(&which, &kit.path(SESSION), extract, |_| ())?;
     host.sessions(None)?;
-    host.usage(&kit.path(SESSION))?;
+    host.usage(&UsageAsk::of(&kit.path(SESSION)))?;
     host.gc(&[], Garbage::Show)?;
     host.search_sessions("tabs", &[], 5)?;
     Ok(())

@@ -10,4 +10,5 @@ mod kit;
 mod recall;
 mod session;
 mod sessions;
+mod spending;
 mod windows;

@@ -9,7 +9,7 @@
 //! # Not here
 //! Terminal charts, and anything that needs a library.
 
-use super::policies::{Played, cost, made, running_cost};
+use super::policies::{Played, cost, made};
 use crate::app::App;
 use crate::error::Failure;
 use crate::output::figures;
@@ -17,6 +17,7 @@ use dormouse_context::window::Thresholds;
 use dormouse_core::models::ModelTable;
 use dormouse_core::settings::Settings;
 use dormouse_core::units::Tokens;
+use dormouse_core::usage::Usd;
 use dormouse_drive::Notice;
 use dormouse_replay::{PolicyRun, policies};
 use dormouse_system::Access;
@@ -422,6 +423,20 @@ pub(in crate::commands) fn escaped(text: &str) -> String {
         }
     }
     result
+}
+
+/// Cumulative cost after each step, forks included.
+fn running_cost(run: &PolicyRun) -> Vec<f64> {
+    let mut sum = Usd::default();
+    let steps = run.steps.iter().take(made(run));
+    steps
+        .map(|step| {
+            sum += step.cost;
+            // Forks (notes, summaries) are paid for, too; without them forgetting would look free.
+            sum += step.forks;
+            sum.as_f64()
+        })
+        .collect()
 }
 
 #[cfg(test)]

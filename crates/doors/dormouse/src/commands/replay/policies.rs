@@ -16,7 +16,6 @@ use dormouse_core::models::ModelTable;
 use dormouse_core::record::{Purpose, Windows};
 use dormouse_core::settings::Settings;
 use dormouse_core::units::Tokens;
-use dormouse_core::usage::Usd;
 use dormouse_drive::Notice;
 use dormouse_replay::{PolicyRun, RunOptions, Scenario, Script, Sums, run_policy};
 use serde::Serialize;
@@ -466,18 +465,4 @@ fn remarks(policies: &[PolicyReport]) -> Vec<String> {
         );
     }
     remarks
-}
-
-/// Cumulative cost after each step, forks included.
-pub(super) fn running_cost(run: &PolicyRun) -> Vec<f64> {
-    let mut sum = Usd::default();
-    let steps = run.steps.iter().take(made(run));
-    steps
-        .map(|step| {
-            sum += step.cost;
-            // Forks (notes, summaries) are paid for, too; without them forgetting would look free.
-            sum += step.forks;
-            sum.as_f64()
-        })
-        .collect()
 }

@@ -84,8 +84,13 @@ struct Difference {
 /// Replays sessions as they were recorded.
 pub(super) fn run(args: &Args, models: &Arc<ModelTable>, app: &mut App) -> Outcome {
     let mut replays = Vec::with_capacity(args.files.len());
-    for file in &args.files {
-        replays.push((file.as_path(), one(file, models, app)?));
+    for (at, file) in args.files.iter().enumerate() {
+        let of = args.files.len();
+        app.out
+            .progress(&format!("replaying session {} of {of}", at + 1));
+        let replayed = one(file, models, app);
+        app.out.progress("");
+        replays.push((file.as_path(), replayed?));
     }
     let report = report(args, &replays);
     app.tell(&report)

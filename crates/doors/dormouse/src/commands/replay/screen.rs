@@ -43,14 +43,19 @@ fn heading(text: &str, out: &mut Out) -> OutResult {
 }
 
 fn about(file: &FileReport) -> String {
+    // A window of the table or of the command line is what everyone expects; one that the log
+    // proves needs its reason.
+    let from = match file.window_from.as_str() {
+        "the model table" | "the settings" => String::new(),
+        from => format!(" from {from}"),
+    };
     format!(
-        "{} · {} · {} from tools · {} · window {} from {}",
+        "{} · {} · {} from tools · {} · window {}{from}",
         short(&file.file),
         figures::count(file.steps, "request", "requests"),
         figures::bytes(file.tool_bytes),
         file.model,
         figures::tokens(Tokens(file.window)),
-        file.window_from
     )
 }
 
