@@ -203,6 +203,10 @@ fn changed_by(
 
 /// Text with the lines of a change taken back and all others kept: `Some(None)` if nothing is left of
 /// a file that the change made, `None` if the lines of the change are not there as it left them.
+#[expect(
+    clippy::option_option,
+    reason = "cannot be taken back, no file left, or a text: three answers"
+)]
 fn lines_back(
     before: Option<&[u8]>,
     after: Option<&[u8]>,

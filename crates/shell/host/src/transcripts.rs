@@ -176,7 +176,11 @@ impl Transcripts {
         self.note_gaps(&traced, file);
         let on_path = traced.records;
         let target = self.target(&on_path, None);
-        let conversation = Conversation::fold(&on_path, target);
+        let mut conversation = Conversation::fold(&on_path, target);
+        if leaf.is_none() {
+            // Codex reports usage and window behind the last message, where no path leads.
+            conversation.add_earlier_windows(self.windows(records));
+        }
         let rewrites = on_path.into_iter().filter(|record| rewrites_prompt(record));
         let rewrites = rewrites.cloned().collect();
         self.finish(file, conversation, rewrites)

@@ -1,7 +1,7 @@
 //! Links of an index, read as Markdown.
 //!
 //! # Model
-//! The text is read by a CommonMark parser, so that every way of writing a link counts: inline,
+//! The text is read by a `CommonMark` parser, so that every way of writing a link counts: inline,
 //! by reference, with a title, with `%20`, with an anchor, `[[wiki]]`; and text that only looks like
 //! one (in code, in a comment) does not. A link leads to a file of the directory or elsewhere, and
 //! only the former is an [`IndexEntry`].
