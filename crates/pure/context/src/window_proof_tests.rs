@@ -1,5 +1,4 @@
 use super::*;
-use dormouse_core::models::ModelTable;
 use pretty_assertions::assert_eq;
 
 fn models() -> &'static ModelTable {

@@ -269,10 +269,6 @@ impl Host {
                 let why = refused.to_string();
                 self.remark(Remark::Unlisted { why });
             }
-            // Zero everywhere would look like a result; a folder that was not named may be empty.
-            if found.logs.is_empty() && !ask.paths.is_empty() {
-                return Err(HostError::NoTranscripts(path.clone()));
-            }
             let before = scan.files + scan.unreadable;
             for log in &found.logs {
                 match self.scan_file(&log.path, log.session.as_str(), &mut scan) {
@@ -287,6 +283,7 @@ impl Host {
                     }
                 }
             }
+            // Zero everywhere would look like a result; a folder that was not named may be empty.
             if scan.files + scan.unreadable == before && !ask.paths.is_empty() {
                 return Err(HostError::NoTranscripts(path.clone()));
             }

@@ -164,7 +164,8 @@ pub struct LogFile {
 impl LogFile {
     /// Opens a transcript, Dormouse's own or another tool's.
     pub fn open(files: &dyn Files, path: &Path) -> Result<Self, ReadError> {
-        let log = Self::open_any(files, path)?;
+        // A person may name a pipe; in the place of Dormouse's own log it would only be waited for.
+        let log = Self::of(path, files.open_named(path))?;
         let len = log.len()?;
         if len == 0 {
             return Err(ReadError::Empty {
@@ -185,9 +186,11 @@ impl LogFile {
 
     /// Opens a file without looking into it: a log may be empty or torn while it is being born.
     pub(crate) fn open_any(files: &dyn Files, path: &Path) -> Result<Self, ReadError> {
-        let file = files
-            .open_named(path)
-            .map_err(|source| ReadError::new(path, source))?;
+        Self::of(path, files.open(path))
+    }
+
+    fn of(path: &Path, opened: FileResult<Arc<dyn RandomRead>>) -> Result<Self, ReadError> {
+        let file = opened.map_err(|source| ReadError::new(path, source))?;
         Ok(Self {
             path: path.to_owned(),
             file,

@@ -358,3 +358,40 @@ fn a_rollout_of_codex_is_of_the_folder_that_it_names() {
     let chosen = host.choose(None).unwrap();
     assert_eq!(chosen.file, kit.path(&format!("{days}/01/rollout-1.jsonl")));
 }
+
+#[test]
+fn a_rollout_of_codex_counts_on_its_days_and_in_its_folder() {
+    let kit = Kit::new();
+    let event = |day: &str, total: u64, last: u64| {
+        let figures = |tokens: u64| json!({"input_tokens": tokens, "output_tokens": 10});
+        let info = json!({"total_token_usage": figures(total), "last_token_usage": figures(last)});
+        let payload = json!({"type": "token_count", "info": info});
+        json!({"timestamp": format!("{day}T10:00:00Z"), "type": "event_msg", "payload": payload})
+    };
+    let words = json!([{"type": "output_text", "text": "Done."}]);
+    let lines = [
+        json!({"timestamp": "2026-01-01T10:00:00Z", "type": "session_meta",
+            "payload": {"id": "c", "cwd": "/home/me/lib"}}),
+        json!({"timestamp": "2026-01-01T10:00:00Z", "type": "turn_context",
+            "payload": {"model": "gpt-5", "cwd": "/home/me/lib"}}),
+        json!({"timestamp": "2026-01-01T10:00:00Z", "type": "response_item",
+            "payload": {"type": "message", "role": "assistant", "content": words}}),
+        event("2026-01-01", 1_000, 1_000),
+        event("2026-01-02", 3_000, 2_000),
+    ];
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    kit.put("logs/rollout-c.jsonl", &text, 0);
+    kit.put("logs/s.jsonl", &one("a"), 0);
+    let host = kit.host();
+    let by = |by| ask(&host, &kit.path("logs"), Some(by));
+    let days = by(UsageBy::Day);
+    assert_eq!(names(&days), ["2026-01-01", "2026-01-02", "2026-01-05"]);
+    assert_eq!((days.all.requests, days.all.input_tokens), (3, 4_000));
+    let mut projects = by(UsageBy::Project);
+    let groups = projects.groups.take().unwrap();
+    let codex = groups.iter().find(|group| group.name == "/home/me/lib");
+    let GroupFigures::Responses { figures, .. } = &codex.unwrap().figures else {
+        panic!("a project is a group of responses");
+    };
+    assert_eq!((figures.requests, figures.input_tokens), (2, 3_000));
+}
