@@ -58,13 +58,14 @@ pub(crate) fn surely_held(before: Tokens) -> Tokens {
 pub fn evidence_name(model: &str, models: &ModelTable) -> String {
     let resolved = models.lookup(model);
     let name = if resolved.is_known() {
-        resolved.info.id.to_string()
+        resolved.info.id.clone()
     } else {
         model.to_owned()
     };
-    match resolved.million_suffix {
-        true if resolved.is_known() => format!("{name}[1m]"),
-        _ => name,
+    if resolved.million_suffix && resolved.is_known() {
+        format!("{name}[1m]")
+    } else {
+        name
     }
 }
 

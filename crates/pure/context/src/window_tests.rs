@@ -30,6 +30,10 @@ fn thresholds(window: u64, settings: &WindowSettings) -> Thresholds {
 }
 
 #[test]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one table of cases, read from top to bottom"
+)]
 fn the_first_rule_that_applies_gives_the_window() {
     let beta = "other, context-1m-2025-08-07";
     let some = |tokens| Some(Tokens(tokens));

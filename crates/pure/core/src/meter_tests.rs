@@ -22,7 +22,7 @@ fn usage(read: u64, written: u64, input: u64) -> TokenUsage {
 }
 
 fn bytes_of(tokens: u64) -> u64 {
-    (1..)
+    (1..10_000_000)
         .find(|bytes| ratio().tokens_of(*bytes).get() >= tokens)
         .unwrap()
 }

@@ -6,7 +6,7 @@
 use crate::error::HostError;
 use crate::host::Host;
 use dormouse_config::set_setting;
-use dormouse_core::settings::{FileLayer, Origin};
+use dormouse_core::settings::{FileLayer, Origin, ResolvedSetting};
 use serde::Serialize;
 
 /// A setting that was written or taken away.
@@ -46,7 +46,7 @@ impl Host {
         let key = key.strip_suffix(".enabled").unwrap_or(key);
         let entry = after.settings.entry(key);
         let ignored = entry.iter().flat_map(|entry| &entry.ignored);
-        let ours = ignored.filter(|ignored| match &ignored.given.origin {
+        let mut ours = ignored.filter(|ignored| match &ignored.given.origin {
             Origin::File { path, .. } => *path == file,
             _ => false,
         });
@@ -54,11 +54,11 @@ impl Host {
             key: key.to_owned(),
             set: text.is_some(),
             changed: done.changed,
-            value: entry.map(|entry| entry.shown()).unwrap_or_default(),
+            value: entry.map(ResolvedSetting::shown).unwrap_or_default(),
             from: entry
                 .map(|entry| entry.origin.to_string())
                 .unwrap_or_default(),
-            ignored_because: ours.last().map(|ignored| ignored.reason.to_string()),
+            ignored_because: ours.next_back().map(|ignored| ignored.reason.to_string()),
             file,
         })
     }

@@ -127,7 +127,7 @@ impl SessionCache {
         self.changed |= self.known.rows.len() != before;
         // A list is a question: it makes no home where there is none.
         let home = self.path.parent().map(|home| files.metadata(home));
-        if !self.changed || !home.is_some_and(|home| home.is_ok()) {
+        if !self.changed || home.is_none_or(|home| home.is_err()) {
             return;
         }
         self.known.rows.append(&mut self.fresh);

@@ -154,10 +154,6 @@ pub struct Waste {
     pub repeated_read_cost_usd: Usd,
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "the shape that serde wants"
-)]
 fn dollars<S: serde::Serializer>(amount: &Usd, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(amount.as_f64())
 }

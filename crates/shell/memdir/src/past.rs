@@ -40,7 +40,7 @@ impl MemoryDir {
     /// Records changes without Dormouse to files that the journal has. Others enter with their first
     /// change: a folder of thousands is not copied because its history is looked at.
     pub fn note_outside_edits(&self) -> Result<Option<JournalEntry>> {
-        self.note_changes(|known, path| known.contains_key(path))
+        self.note_changes(BTreeMap::contains_key)
     }
 
     fn note_changes(

@@ -87,9 +87,10 @@ mod tests {
                 continue;
             }
             let words = "word ".repeat(200);
-            text.push_str(&format!(
+            let written = format!(
                 "{{\"type\":\"user\",\"uuid\":\"u{line}\",\"message\":{{\"role\":\"user\",\"content\":\"{words}\"}}}}\n"
-            ));
+            );
+            text.push_str(&written);
         }
         let files = MemoryFiles::default();
         files.put("/f", &text);

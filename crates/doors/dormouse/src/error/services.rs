@@ -11,6 +11,10 @@ use dormouse_host::{CredentialIn, DreamError, HostError, NameError, NoPlace, Wri
 const MOST_NAMED: usize = 8;
 
 impl From<HostError> for Failure {
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one arm for each failure of the host"
+    )]
     fn from(error: HostError) -> Self {
         let shown = |kind| UserError::of(kind, &error);
         match error {

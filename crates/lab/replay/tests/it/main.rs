@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 mod boundaries;
+#[cfg(test)]
 mod fidelity;
 mod layers;
 mod ledger;

@@ -4,6 +4,7 @@ use dormouse_context::policy::{Classic, Economic, Policy};
 use dormouse_core::block::Block;
 use dormouse_core::models::ModelTable;
 use dormouse_core::units::Tokens;
+use dormouse_replay::fidelity::Tally;
 use dormouse_replay::fidelity::used::{Use, Used, measure_used, uses};
 use dormouse_replay::policies::Never;
 use dormouse_replay::{Input, RunOptions, Scenario, Script};
@@ -90,7 +91,7 @@ fn a_policy_that_forgets_is_seen_to_forget() {
         assert_eq!(used.total.all(), all, "{name}");
         assert!(used.total.in_prompt < all, "{name}: {:?}", used.total);
         assert!(used.total.one_call_away > 0, "{name}: {:?}", used.total);
-        let by_age: usize = used.ages.values().map(|tally| tally.all()).sum();
+        let by_age: usize = used.ages.values().map(Tally::all).sum();
         assert_eq!(by_age, all, "{name}");
     }
 }

@@ -51,12 +51,10 @@ fn topic(name: &str, description: &str) -> String {
 /// A folder of which only a part was synced: 17 of 194 files are here.
 #[test]
 fn lines_of_a_half_synced_folder_stay_and_are_told() {
-    let mut index = String::from("# Notes of mine\n\n");
-    for number in 0..194 {
-        index.push_str(&format!(
-            "- [Note {number}](note_{number}.md) — in my own words, {number}\n"
-        ));
-    }
+    let lines: Vec<String> = (0..194)
+        .map(|number| format!("- [Note {number}](note_{number}.md) — in my own words, {number}\n"))
+        .collect();
+    let index = format!("# Notes of mine\n\n{}", lines.concat());
     let mut snapshot = with(&[("MEMORY.md", &index)]);
     for number in 0..17 {
         let text = topic(&format!("Note {number}"), "other words");

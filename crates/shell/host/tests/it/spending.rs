@@ -379,7 +379,7 @@ fn a_rollout_of_codex_counts_on_its_days_and_in_its_folder() {
         event("2026-01-01", 1_000, 1_000),
         event("2026-01-02", 3_000, 2_000),
     ];
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let text = lines.map(|line| format!("{line}\n")).concat();
     kit.put("logs/rollout-c.jsonl", &text, 0);
     kit.put("logs/s.jsonl", &one("a"), 0);
     let host = kit.host();

@@ -152,6 +152,7 @@ fn codex(turns: &[(&str, u64, u64)]) -> Vec<String> {
     lines
 }
 
+#[expect(clippy::too_many_lines, reason = "one table of cases")]
 fn cases() -> Vec<Case> {
     vec![
         case(

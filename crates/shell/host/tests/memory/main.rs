@@ -3,7 +3,6 @@
 //! The only test of its process, because the peak is the process's. It is skipped with a message
 //! where the system does not tell the peak.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(
     clippy::disallowed_methods,
     reason = "a test writes a log and asks the system"

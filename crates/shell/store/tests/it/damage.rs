@@ -340,22 +340,22 @@ impl Lines {
         id
     }
 
-    fn on_chain(&mut self, role: &str, message: Value) {
+    fn on_chain(&mut self, role: &str, message: &Value) {
         let parent = self.chain.last().cloned();
-        let id = self.push(role, parent.as_deref(), &message);
+        let id = self.push(role, parent.as_deref(), message);
         self.chain.push(id);
     }
 
     fn turn(&mut self, words: &str) {
         let number = self.next;
         let said = format!("{words} {number}");
-        self.on_chain("user", json!({"role": "user", "content": said}));
+        self.on_chain("user", &json!({"role": "user", "content": said}));
         let text = json!([{"type": "text", "text": format!("answer to {said}")}]);
         let usage = json!({"input_tokens": 10, "output_tokens": 5});
         let id = format!("msg_{number}");
         self.on_chain(
             "assistant",
-            json!({"role": "assistant", "id": id, "content": text, "usage": usage}),
+            &json!({"role": "assistant", "id": id, "content": text, "usage": usage}),
         );
     }
 
@@ -363,7 +363,7 @@ impl Lines {
         let number = self.next;
         self.on_chain(
             "user",
-            json!({"role": "user", "content": format!("look {number}")}),
+            &json!({"role": "user", "content": format!("look {number}")}),
         );
         let id = format!("msg_{number}");
         let mut made = Vec::new();
@@ -372,7 +372,7 @@ impl Lines {
             let block = json!([{"type": "tool_use", "id": call, "name": "Read", "input": {}}]);
             self.on_chain(
                 "assistant",
-                json!({"role": "assistant", "id": id, "content": block}),
+                &json!({"role": "assistant", "id": id, "content": block}),
             );
             made.push((call, self.chain.last().cloned()));
         }
@@ -387,7 +387,7 @@ impl Lines {
         let text = json!([{"type": "text", "text": format!("seen {number}")}]);
         self.on_chain(
             "assistant",
-            json!({"role": "assistant", "id": format!("{id}b"), "content": text}),
+            &json!({"role": "assistant", "id": format!("{id}b"), "content": text}),
         );
     }
 

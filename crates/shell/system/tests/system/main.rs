@@ -15,4 +15,5 @@ mod real;
 #[cfg(test)]
 #[cfg(unix)]
 mod sandbox;
+#[cfg(test)]
 mod turns;

@@ -40,7 +40,8 @@ mod tests {
 
     #[test]
     fn the_cheapest_is_named_and_no_dearer_one_is_praised() {
-        let cases: [(&[(&str, f64)], &[&str]); 5] = [
+        type Costs<'a> = &'a [(&'a str, f64)];
+        let cases: [(Costs<'_>, &[&str]); 5] = [
             (
                 &[("economic", 1.0), ("classic", 2.0)],
                 &["`economic` is the cheapest policy that finished."],

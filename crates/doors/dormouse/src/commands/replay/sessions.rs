@@ -148,9 +148,9 @@ pub(super) fn run(
         let of_half = rows.iter().filter(|(which, _)| *which == half);
         for shape in Shape::ALL.map(Shape::name) {
             let of_shape = of_half.clone().filter(|(_, row)| row.group == shape);
-            groups.extend(Group::of(half, shape, of_shape.map(|(_, row)| row)));
+            groups.extend(Group::of(half, shape, &of_shape.map(|(_, row)| row)));
         }
-        groups.extend(Group::of(half, "all", of_half.map(|(_, row)| row)));
+        groups.extend(Group::of(half, "all", &of_half.map(|(_, row)| row)));
     }
     app.tell(&Study { groups, sessions })
 }
@@ -160,9 +160,9 @@ impl Group {
     fn of<'a>(
         half: Half,
         shape: &'static str,
-        rows: impl Iterator<Item = &'a Row> + Clone,
+        rows: &(impl Iterator<Item = &'a Row> + Clone),
     ) -> Option<Self> {
-        let standing = Standing::of(OURS, &rows);
+        let standing = Standing::of(OURS, rows);
         let hardest = standing.hardest();
         (standing.sessions > 0).then(|| Self {
             half: half.name(),
