@@ -61,8 +61,9 @@ fn the_same_file_read_twice_is_a_repetition_and_another_part_of_it_is_not() {
     assert_eq!(parts.tools[0].again_rest, Tokens(1_000));
     // Later they are carried, the repetition with the others.
     let parts = meter.response(&usage(9_000, 100, 0), ratio());
-    assert_eq!(parts.tools[0].read, Tokens(3_000));
-    assert_eq!(parts.tools[0].again_read, Tokens(1_000));
+    // Estimated from all bytes together, so roundings of the parts may be missing.
+    assert!((Tokens(2_997)..=Tokens(3_000)).contains(&parts.tools[0].read));
+    assert!((Tokens(999)..=Tokens(1_000)).contains(&parts.tools[0].again_read));
 }
 
 #[test]

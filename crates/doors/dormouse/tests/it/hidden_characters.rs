@@ -64,7 +64,8 @@ fn session(strings: &[String]) -> String {
             "type": "user", "uuid": format!("u{at}"), "parentUuid": parent, "sessionId": "s1",
             "timestamp": "2026-03-01T10:00:00Z", "message": {"role": "user", "content": text},
         });
-        lines.push_str(&format!("{line}\n"));
+        lines.push_str(&line.to_string());
+        lines.push('\n');
     }
     lines
 }

@@ -249,7 +249,8 @@ fn ids_are_shown_so_that_they_are_accepted() {
         let mut entry = line.clone();
         entry["id"] = format!("019a9d2c-1234-7abc-8def-00000000{end}").into();
         entry["changes"] = serde_json::json!([]);
-        text.push_str(&format!("{entry}\n"));
+        text.push_str(&entry.to_string());
+        text.push('\n');
     }
     machine.write("memory/.journal/journal.jsonl", &text);
     let log = memory(&machine, &["log"]);
