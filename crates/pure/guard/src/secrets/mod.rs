@@ -4,7 +4,7 @@
 //! A table of rules, one for each published key format and some for positions that only a password
 //! takes: `data/secrets`, with the source of each. A scan searches the text once for the rules'
 //! keywords; only a rule whose keyword occurs in a line is compiled (once) and tried on that line. A
-//! match has to be random enough for a key and no placeholder. Beside the table, [`statement`] reads
+//! match has to be random enough for a key and no placeholder. Beside the table, `statement` reads
 //! sentences and assignments: a noun for a password, a link, a value. A [`Finding`] contains rule
 //! and position: neither it nor its `Debug` contains the secret.
 //!
