@@ -424,8 +424,7 @@ proptest! {
     ) {
         let sound = Sound::new(Lines::of(&events));
         let lines = sound.lines.len();
-        // A rewound session is not held to it: the branch that a lost line belonged to, and the one
-        // of two records with one id that it began at, are not always written down.
+        // Rewound sessions are left out: which branch a lost line was on is not always written down.
         prop_assume!(!events.iter().any(|event| matches!(event, Event::Rewind(_))));
         let mut harms: Vec<(usize, Harm)> = Vec::new();
         for (at, harm) in picks {
