@@ -85,7 +85,7 @@ fn a_pipe_in_place_of_a_file_is_refused_at_once() {
     let invalid = std::io::ErrorKind::InvalidInput;
     assert_eq!(RealFiles.read(&path, 99).unwrap_err().kind(), invalid);
     assert_eq!(RealFiles.open(&path).unwrap_err().kind(), invalid);
-    // Nobody reads the pipe, which is an error of its own kind; the point is that it is one.
+    // A pipe without a reader is an error of its own kind; the point is that it is one.
     assert!(RealFiles.append(&path, Access::Private).is_err());
     let locked = directory.path().join("log");
     pipe("log.lock");
