@@ -116,7 +116,7 @@ pub enum Command {
     Sim(sim::Args),
     /// Print a log for tools made for Claude Code transcripts
     Export(export::ExportArgs),
-    /// Make a log from a transcript of Claude Code's
+    /// Make a log from another agent's transcript
     Convert(export::ConvertArgs),
     /// List, show, add, change and undo memories
     Memory(memory::Args),
@@ -130,7 +130,7 @@ pub enum Command {
     Search(search::Args),
     /// Show and document settings, trust folders
     Config(config::Args),
-    /// Judge command lines and look for secrets
+    /// Judge command lines and tool calls, look for secrets
     Guard(guard::Args),
     /// Show and remove what nothing refers to any more
     Gc(gc::Args),

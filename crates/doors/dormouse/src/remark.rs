@@ -41,6 +41,15 @@ pub fn words(remark: &Remark) -> String {
                 file.display()
             )
         }
+        Remark::RuleUnread { why, origin } => format!("a rule of {origin} is left out: {why}"),
+        Remark::RulesUntrusted { file, count } => {
+            let rules = if *count == 1 { "rule" } else { "rules" };
+            format!(
+                "{count} {rules} of `{}` allow nothing until this folder is trusted (`dormouse config \
+                 trust`)",
+                file.display()
+            )
+        }
         Remark::WithoutModel { why } => format!("without a model: {why}"),
         Remark::NoMemory { why }
         | Remark::IndexNearlyFull { what: why }

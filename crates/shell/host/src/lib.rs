@@ -11,6 +11,7 @@ mod keeper;
 mod logs;
 mod lookup;
 mod memories;
+mod permissions;
 mod place;
 mod prompt;
 mod recall;
@@ -45,6 +46,7 @@ pub use memories::{
     Moved, NameError, NewMemoryText, PromptSection, Purge, Remedy, Remembered, Spending,
     ToolAnswer, Undone, WaitingItem,
 };
+pub use permissions::{CallText, Judged, Permissions};
 pub use place::Which;
 pub use prompt::{Point, PromptAt, PromptRewrite, PromptSegment, PromptView};
 pub use recall::{Near, RecallQuestion, Recalled};
@@ -66,4 +68,5 @@ pub use dormouse_memory::import::Format as ImportFormat;
 pub use dormouse_memory::tool::Overwrite;
 pub use dormouse_memory::topic::Kind;
 pub use dormouse_memory::write::WriteError;
+pub use dormouse_permit::{Because, Mode, Ruling, UnknownMode, Verdict};
 pub use dormouse_store::{ConvertError, LayoutError, OpenError, ReadError, ReadLog};

@@ -57,6 +57,20 @@ pub enum Remark {
         /// The newest gap: the record behind it and the one at which the conversation goes on.
         between: (String, String),
     },
+    /// A rule for tool calls cannot be read and counts for nothing.
+    RuleUnread {
+        /// The reason, with the rule in it.
+        why: String,
+        /// File or flag it stands in.
+        origin: String,
+    },
+    /// Rules that allow tool calls are left out: they stand in a project that is not trusted.
+    RulesUntrusted {
+        /// File they stand in.
+        file: PathBuf,
+        /// Number of rules left out.
+        count: usize,
+    },
     /// The work was done by rules alone.
     WithoutModel {
         /// The reason, in words.

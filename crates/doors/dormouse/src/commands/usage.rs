@@ -191,9 +191,18 @@ fn models(report: &UsageReport, narrow: bool, out: &mut Out) -> Outcome {
     Ok(out.table(&table)?)
 }
 
+/// A model's name for people; some transcripts name none.
+fn named(model: &str) -> &str {
+    match model {
+        "" => "(no name)",
+        named => named,
+    }
+}
+
 /// A model's name without the parts that all names share: on a narrow screen names are cut at the
 /// end, where they differ.
 fn shortened(model: &str, narrow: bool) -> String {
+    let model = named(model);
     if !narrow {
         return model.to_owned();
     }
@@ -323,9 +332,10 @@ fn remarks(report: &UsageReport, out: &mut Out) -> Outcome {
         out.line(format!("{count} responses have no time and are left out"))?;
     }
     if !report.unpriced_models.is_empty() {
+        let unpriced: Vec<&str> = report.unpriced_models.iter().map(|it| named(it)).collect();
         out.line(format!(
             "no price is known for {}; add it to models.toml in Dormouse's home",
-            report.unpriced_models.join(", ")
+            unpriced.join(", ")
         ))?;
     }
     if report.skipped_lines > 0 {

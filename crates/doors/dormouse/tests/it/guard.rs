@@ -168,3 +168,56 @@ fn folders_and_missing_files_are_errors() {
     }
     assert_eq!(machine.run("guard secrets").code, 2);
 }
+
+#[test]
+fn calls_are_judged_by_the_rules_of_this_folder() {
+    let machine = Machine::new(&[
+        (
+            ".dormouse/settings.toml",
+            "[permissions]\nallow = [\"Bash(make *)\"]\ndeny = [\"Bash(rm *)\", \"Bash(\"]\n",
+        ),
+        (
+            "project/.claude/settings.json",
+            "{\"permissions\": {\"allow\": [\"Bash(npm test)\"], \"deny\": [\"Read(.env)\"]}}",
+        ),
+    ]);
+    let calls = b"Bash: make all\nBash: make && rm x\nBash: npm test\n\
+        {\"tool_name\": \"Read\", \"tool_input\": {\"file_path\": \".env\"}}\nTodoWrite\n";
+    let run = with_input(&machine, "guard call", calls);
+    assert_eq!(run.code, 5, "{run:?}");
+    let words: Vec<&str> = run
+        .stdout
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    // The project is not trusted: what it allows is asked about, what it refuses is refused.
+    assert_eq!(
+        words,
+        ["run", "refuse", "ask", "to", "refuse", "run"],
+        "{run:?}"
+    );
+    assert!(run.stderr.contains("`Bash(` is no rule"), "{run:?}");
+    assert!(
+        run.stderr.contains("until this folder is trusted"),
+        "{run:?}"
+    );
+
+    let json = with_input(&machine, "guard call --json --mode all", b"Bash: rm x\n");
+    let value: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(value["calls"][0]["ruling"], "refuse", "{json:?}");
+}
+
+#[test]
+fn calls_that_cannot_be_read_are_named() {
+    let machine = Machine::new(&[]);
+    for (input, said) in [
+        (&b""[..], "there is no call to judge"),
+        (b"{\"tool\": 1}\n", "line 1 is no call"),
+    ] {
+        let run = with_input(&machine, "guard call", input);
+        assert_eq!(run.code, 4, "{run:?}");
+        assert!(run.stderr.contains(said), "{run:?}");
+    }
+    let run = with_input(&machine, "guard call --mode yolo", b"Bash: ls\n");
+    assert!(run.stderr.contains("there is no mode `yolo`"), "{run:?}");
+}

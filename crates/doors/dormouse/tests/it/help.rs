@@ -19,7 +19,7 @@ Look      sessions     List sessions with title, age, messages, tokens and cost
           view         Show the prompt as the model sees it, now or earlier
           log          List the records of a transcript
           export       Print a log for tools made for Claude Code transcripts
-          convert      Make a log from a transcript of Claude Code's
+          convert      Make a log from another agent's transcript
 Remember  memory …     List, show, add, change and undo memories
           search       Search memories, then what was said in sessions
           recall       Show which memories a question would bring in
@@ -28,7 +28,7 @@ Remember  memory …     List, show, add, change and undo memories
 Study     replay       Play sessions under policies: what each costs, and why
           eval …       Measure how good the engine is at what it does
           sim          Run the provider simulator
-          guard …      Judge command lines and look for secrets
+          guard …      Judge command lines and tool calls, look for secrets
 Set up    config …     Show and document settings, trust folders
           gc           Show and remove what nothing refers to any more
           completions  Print a completion script for a shell
@@ -84,7 +84,7 @@ Look:
   view         Show the prompt as the model sees it, now or earlier
   log          List the records of a transcript
   export       Print a log for tools made for Claude Code transcripts
-  convert      Make a log from a transcript of Claude Code's
+  convert      Make a log from another agent's transcript
 
 Remember:
   memory       List, show, add, change and undo memories
@@ -97,7 +97,7 @@ Study:
   replay       Play sessions under policies: what each costs, and why
   eval         Measure how good the engine is at what it does
   sim          Run the provider simulator
-  guard        Judge command lines and look for secrets
+  guard        Judge command lines and tool calls, look for secrets
 
 Set up:
   config       Show and document settings, trust folders

@@ -42,8 +42,8 @@ pub struct ResolvedSetting {
     pub value: Option<Value>,
     /// Origin of the value; for combined values the strongest of them.
     pub origin: Origin,
-    /// Origins of all parts of a combined value, weakest first; empty for others.
-    pub combined_from: Vec<Origin>,
+    /// All parts of a combined value, weakest first; empty for others.
+    pub parts: Vec<Given>,
     /// Valid values that a stronger layer overrode, weakest first.
     pub shadowed: Vec<Given>,
     /// Values given in a place that may not set the key.
@@ -66,7 +66,7 @@ impl PartialEq for ResolvedSetting {
     fn eq(&self, other: &Self) -> bool {
         // The row follows from the key.
         (&self.key, &self.value, &self.origin) == (&other.key, &other.value, &other.origin)
-            && self.combined_from == other.combined_from
+            && self.parts == other.parts
             && self.shadowed == other.shadowed
             && self.ignored == other.ignored
     }
@@ -178,7 +178,7 @@ fn resolve_key(
         setting,
         value: None,
         origin: Origin::BuiltIn,
-        combined_from: Vec::new(),
+        parts: Vec::new(),
         shadowed: Vec::new(),
         ignored,
         read: ReadMark::default(),
@@ -194,7 +194,7 @@ fn resolve_key(
         }
         Merge::Combine => {
             accepted.push(strongest);
-            entry.combined_from = accepted.iter().map(|given| given.origin.clone()).collect();
+            entry.parts.clone_from(&accepted);
             entry.value = accepted
                 .into_iter()
                 .map(|given| given.value)

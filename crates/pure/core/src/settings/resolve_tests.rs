@@ -35,9 +35,9 @@ fn story(settings: &Settings, key: &str) -> Vec<String> {
     let mut lines = vec![format!("{} from {}", entry.shown(), entry.origin)];
     lines.extend(
         entry
-            .combined_from
+            .parts
             .iter()
-            .map(|origin| format!("with {origin}")),
+            .map(|part| format!("with {}", part.origin)),
     );
     lines.extend(
         entry
@@ -398,7 +398,7 @@ proptest! {
             let given = layers.iter().filter(|layer| layer.values.contains_key(*key)).count();
             let default = usize::from(entry.setting.default_value().is_some() && *key != "offload.limit.X");
             let used = match entry.setting.merge {
-                Merge::Combine => entry.combined_from.len(),
+                Merge::Combine => entry.parts.len(),
                 Merge::Replace => entry.shadowed.len() + usize::from(entry.value.is_some()),
             };
             prop_assert_eq!(used + entry.ignored.len(), given + default);

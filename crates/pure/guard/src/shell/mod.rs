@@ -25,6 +25,7 @@ mod characters;
 mod commands;
 mod grammar;
 mod lexer;
+mod parts;
 mod places;
 mod policy;
 mod reason;
@@ -32,6 +33,7 @@ mod scripts;
 mod structure;
 mod word;
 
+pub use parts::{Part, parts};
 pub use policy::{Folder, Policy, Reach};
 pub use reason::Reason;
 

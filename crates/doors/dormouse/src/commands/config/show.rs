@@ -337,7 +337,7 @@ impl<'a> Row<'a> {
         Self {
             value: entry.value.as_ref(),
             from: From(&entry.origin),
-            combined_from: entry.combined_from.iter().map(From).collect(),
+            combined_from: entry.parts.iter().map(|part| From(&part.origin)).collect(),
             overrode: entry
                 .shadowed
                 .iter()

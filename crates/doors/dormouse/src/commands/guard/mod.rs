@@ -1,6 +1,7 @@
 //! `dormouse guard …`: the judges that stand between a model and the machine, for any script to
 //! ask.
 
+mod call;
 mod secrets;
 mod shell;
 
@@ -25,6 +26,8 @@ pub struct Args {
 enum GuardCommand {
     /// Say which command lines only read, and why others may do more
     Shell(shell::Args),
+    /// Say which tool calls may run here, and which rule decides
+    Call(call::Args),
     /// Find keys and passwords in files, without showing them
     Secrets(secrets::Args),
 }
@@ -33,6 +36,7 @@ enum GuardCommand {
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     match &args.command {
         GuardCommand::Shell(args) => shell::run(args, app),
+        GuardCommand::Call(args) => call::run(args, app),
         GuardCommand::Secrets(args) => secrets::run(args, app),
     }
 }

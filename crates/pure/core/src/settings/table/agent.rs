@@ -64,15 +64,19 @@ settings! {
     BUDGET_BACKGROUND_DAY_TOKENS: Option<Tokens> = "budget.background_day_tokens",
         optional_tokens().scope(Scope::TrustedProject);
 
-    /// Rules for tool calls that need no question.
+    /// Rules for tool calls that need no question, such as `Bash(cargo test *)`.
     PERMISSIONS_ALLOW: Vec<String> = "permissions.allow",
-        list(&[]).scope(Scope::TrustedProject).combined().hidden();
+        list(&[]).scope(Scope::TrustedProject).combined();
 
     /// Rules for tool calls that are always asked about.
-    PERMISSIONS_ASK: Vec<String> = "permissions.ask", list(&[]).combined().hidden();
+    PERMISSIONS_ASK: Vec<String> = "permissions.ask", list(&[]).combined();
 
     /// Rules for tool calls that are refused, whatever else allows them.
-    PERMISSIONS_DENY: Vec<String> = "permissions.deny", list(&[]).combined().hidden();
+    PERMISSIONS_DENY: Vec<String> = "permissions.deny", list(&[]).combined();
+
+    /// Further folders in which the agent may read and, where edits need no question, write.
+    PERMISSIONS_FOLDERS: Vec<String> = "permissions.folders",
+        list(&[]).scope(Scope::TrustedProject).combined();
 
     /// Commands run at certain events.
     HOOKS: Option<toml::Value> = "hooks", structure().scope(Scope::TrustedProject).combined().hidden();
