@@ -77,6 +77,10 @@ impl Policy for ByHand {
         self.0.compaction(settings, keep)
     }
 
+    fn fits_rounds(&self) -> bool {
+        self.0.fits_rounds()
+    }
+
     fn recovers(&self) -> bool {
         // A measurement compacts at fixed points; a recovery would add one that others do not have.
         false

@@ -284,7 +284,7 @@ impl<'a> Runner<'a> {
                     lost = Some(self.world.refusal().unwrap_or(failure.why));
                     break;
                 }
-                Err(error @ DriveError::Blocked { .. }) => {
+                Err(error @ (DriveError::Blocked { .. } | DriveError::MessageTooLong { .. })) => {
                     lost = Some(error.to_string());
                     break;
                 }

@@ -69,8 +69,9 @@ impl Conversation {
 
     /// Applies the next record of the path to view, state and head.
     pub fn apply(&mut self, record: &Record) {
-        // The weight before a rewrite is gone once the view has applied it.
-        let before = record.body.is_rewrite().then(|| self.weight());
+        // The weight before a change is gone once the view has applied it.
+        let changes = record.body.is_rewrite() || matches!(record.body, Body::Replacement(_));
+        let before = changes.then(|| self.weight());
         self.view.apply(record);
         self.apply_state(record, before);
         self.head = Some(record.id.clone());
@@ -171,6 +172,7 @@ impl Conversation {
                 self.mark(record);
             }
             Body::Cleared(_) | Body::Snip(_) | Body::Fold(_) => self.reweigh(before),
+            Body::Replacement(_) => self.exchanged(before),
             Body::Chronicle(page) => {
                 pages::turn(&mut self.state.chronicle, page, record.seq);
                 self.know_page(None, record);
@@ -186,7 +188,6 @@ impl Conversation {
             }
             Body::Session(_)
             | Body::Message(_)
-            | Body::Replacement(_)
             | Body::Undo(_)
             | Body::Checkpoint(_)
             | Body::Mail(_) => {}
@@ -278,6 +279,14 @@ impl Conversation {
     fn appended(&mut self, weight: Weight) {
         if let Some(last) = &mut self.state.last_usage {
             last.since += weight;
+        }
+    }
+
+    /// Corrects the estimate for a result that was replaced before it was sent.
+    fn exchanged(&mut self, before: Option<Weight>) {
+        let after = self.weight();
+        if let Some((last, before)) = self.state.last_usage.as_mut().zip(before) {
+            last.since = last.since + after - before;
         }
     }
 

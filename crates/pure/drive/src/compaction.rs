@@ -342,9 +342,7 @@ impl Driver {
             Then::Tidy if !compacted => self.stop_tidying(),
             Then::Tidy | Then::Turn => {}
             // Without a shorter prompt, the provider's refusal is the result.
-            Then::Recover(Some(failure)) if !compacted => {
-                self.fail_turn(DriveError::Model(failure));
-            }
+            Then::Recover(Some(failure)) if !compacted => self.refused(failure),
             Then::Recover(Some(_)) => self.set_phase(Phase::Tidying(Moment::BeforeRequest)),
             Then::Recover(None) if compacted => {
                 self.continue_answer("model_context_window_exceeded");

@@ -157,6 +157,7 @@ impl Driver {
             Running::Append => self.appended(outcome),
             Running::Save(SaveFor::Results) => self.results_saved(outcome),
             Running::Save(SaveFor::Round) => self.round_saved(outcome),
+            Running::Save(SaveFor::Fit) => self.fit_saved(outcome),
             Running::Save(SaveFor::Clearing) => self.clearing_saved(outcome),
             Running::Save(SaveFor::Prefix) => self.prefix_saved(outcome),
             Running::Save(SaveFor::Notes) => self.notes_saved(outcome),

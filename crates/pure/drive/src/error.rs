@@ -4,7 +4,7 @@
 
 use dormouse_ask::Failure;
 use dormouse_context::undo::UndoError;
-use dormouse_core::id::RecordId;
+use dormouse_core::id::{RecordId, Seq};
 use dormouse_core::units::Tokens;
 
 /// Reason why a store rejected a batch.
@@ -46,6 +46,16 @@ pub enum DriveError {
         used: Tokens,
         /// Blocking limit in tokens; no request above it is sent.
         limit: Tokens,
+    },
+    /// Message of the user that does not fit the window, whatever else is forgotten.
+    #[error("message {message} is too long: it has {tokens} tokens, and there is room for {room}")]
+    MessageTooLong {
+        /// Record of the message.
+        message: Seq,
+        /// Tokens of the message, estimated.
+        tokens: Tokens,
+        /// Tokens that are left beside system prompt and tools.
+        room: Tokens,
     },
     /// Conversation whose last message is the assistant's, so that there is nothing to answer.
     #[error("nothing to send: the last message is the assistant's")]

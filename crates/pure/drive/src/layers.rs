@@ -9,6 +9,7 @@ use crate::compaction::CompactRun;
 use crate::config::Role;
 use crate::driver::Driver;
 use crate::error::DriveError;
+use crate::fit::FitRun;
 use crate::notice::Notice;
 use crate::refold::{PrefixRun, Refold};
 use crate::server_edits::ProviderRun;
@@ -37,6 +38,7 @@ const PAGE: usize = 16 * 1024;
 /// Work with pending outcomes that the turn, or a command, waits for. At most one at a time.
 #[derive(Debug)]
 pub(crate) enum Job {
+    Fit(FitRun),
     Clear(Box<ClearRun>),
     Compact(Box<CompactRun>),
     Provider(Box<ProviderRun>),
@@ -273,7 +275,7 @@ impl Driver {
             Some(Job::KeepAlive(reply) | Job::Child(reply) | Job::Lessons(reply)) => reply,
             Some(Job::Prefix(run)) => run.reply,
             Some(Job::Refold(refold)) => refold.reply(),
-            Some(Job::Clear(_) | Job::Provider(_)) | None => None,
+            Some(Job::Fit(_) | Job::Clear(_) | Job::Provider(_)) | None => None,
         };
         self.reply(reply, Err(error.clone()));
     }

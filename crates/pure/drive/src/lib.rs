@@ -10,6 +10,7 @@ mod dispatch;
 mod driver;
 mod effect;
 mod error;
+mod fit;
 mod fork;
 mod ingest;
 mod input;

@@ -29,6 +29,7 @@ pub(crate) enum Running {
 pub(crate) enum SaveFor {
     Results,
     Round,
+    Fit,
     Clearing,
     Prefix,
     Notes,

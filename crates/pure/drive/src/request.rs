@@ -41,6 +41,13 @@ impl Driver {
         }
         let (params, betas) = self.request_params()?;
         let plan = self.plan(&params);
+        // Beyond the window no provider answers: say which message is too long instead of asking.
+        if plan.count.tokens > self.settings.thresholds.window
+            && self.config.role == Role::Main
+            && let Some(error) = self.too_long_message()
+        {
+            return Err(error);
+        }
         match plan.verdict {
             // `InFlight` means that the log ends with a request without a response. The driver has
             // none under way here, so a restart or a cancel cut that one off. `CompactFirst` was
@@ -48,10 +55,11 @@ impl Driver {
             SendVerdict::Send | SendVerdict::InFlight | SendVerdict::CompactFirst => {}
             SendVerdict::NothingToSend => return Err(DriveError::NothingToSend),
             SendVerdict::Blocked => {
-                return Err(DriveError::Blocked {
+                let blocked = DriveError::Blocked {
                     used: plan.count.tokens,
                     limit: self.settings.thresholds.blocking_limit,
-                });
+                };
+                return Err(self.too_long_message().unwrap_or(blocked));
             }
         }
         let body = plan.body();

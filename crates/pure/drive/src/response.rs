@@ -377,9 +377,10 @@ impl Driver {
     /// Compacts because the prompt, or prompt and answer together, exceeded the window; once per
     /// turn. `refused` is the failure if the request was rejected; none if the answer was cut off.
     fn recover(&mut self, refused: Option<Failure>) {
+        let size = self.accepted_size(refused.as_ref());
         let noted = self.note(StateChange::Fact {
             name: RECOVERED.to_owned(),
-            value: serde_json::Value::Bool(true),
+            value: size.get().into(),
         });
         if let Err(error) = noted {
             self.fail_turn(error);
@@ -391,7 +392,7 @@ impl Driver {
         let helps = !never && self.settings.thresholds.auto_compact && allowed != Allowed::Nothing;
         if !helps {
             match refused {
-                Some(failure) => self.fail_turn(DriveError::Model(Box::new(failure))),
+                Some(failure) => self.refused(Box::new(failure)),
                 None => self.set_phase(Phase::Tidying(Moment::TurnEnd)),
             }
             return;

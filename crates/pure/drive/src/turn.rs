@@ -7,6 +7,7 @@ use crate::command::{Command, CommandId, Reply, When};
 use crate::driver::Driver;
 use crate::effect::{Effect, RecallMoment, Seen, Work};
 use crate::error::DriveError;
+use crate::fit::FitMoment;
 use crate::input::{EffectOutcome, Injection};
 use crate::layers::Tidied;
 use crate::outbox::{AskFor, Running, SaveFor};
@@ -58,6 +59,8 @@ pub(crate) struct Turn {
     pub(crate) ending: Ending,
     pub(crate) relief: Relief,
     pub(crate) notes_due: bool,
+    /// Set when a file of a cut round could not be written: the same write would fail again.
+    pub(crate) fit_failed: bool,
     pub(crate) answer: Option<Box<Response>>,
     pub(crate) cancelled: bool,
 }
@@ -74,6 +77,7 @@ impl Turn {
             ending: Ending::User,
             relief: Relief::Available,
             notes_due: false,
+            fit_failed: false,
             answer: None,
             cancelled: false,
         }
@@ -172,18 +176,22 @@ impl Driver {
                         return;
                     }
                 }
-                Some(Phase::Tidying(moment)) => match self.tidy(moment) {
+                Some(Phase::Tidying(moment)) => match self.tidy_fitted(moment) {
                     Ok(Tidied::Again) => {}
                     Ok(Tidied::Job) => return,
                     Ok(Tidied::Over) if moment == Moment::TurnEnd => self.turn_over(),
                     Ok(Tidied::Over) => self.set_phase(Phase::Sending),
                     Err(error) => self.fail_turn(error),
                 },
-                Some(Phase::Sending) => {
-                    if let Err(error) = self.send() {
-                        self.fail_turn(error);
+                Some(Phase::Sending) => match self.fit_round(FitMoment::BeforeSending) {
+                    Ok(true) => return,
+                    Ok(false) => {
+                        if let Err(error) = self.send() {
+                            self.fail_turn(error);
+                        }
                     }
-                }
+                    Err(error) => self.fail_turn(error),
+                },
                 Some(
                     Phase::RecallingPrompt
                     | Phase::Answering
@@ -198,6 +206,15 @@ impl Driver {
                 }
             }
         }
+    }
+
+    /// Asks the layers, with a round in front of them that leaves them room.
+    fn tidy_fitted(&mut self, moment: Moment) -> Result<Tidied, DriveError> {
+        let fits = FitMoment::BeforeLayers;
+        if moment == Moment::BeforeRequest && self.fit_round(fits)? {
+            return Ok(Tidied::Job);
+        }
+        self.tidy(moment)
     }
 
     /// Ends the round if every call has a result and the response has ended.

@@ -2,7 +2,7 @@
 
 use dormouse_ask::Failure;
 use dormouse_context::undo::UndoError;
-use dormouse_core::id::RecordId;
+use dormouse_core::id::{RecordId, Seq};
 use dormouse_core::units::Tokens;
 use dormouse_drive::{DriveError, StoreFailure};
 use dormouse_model::ModelError;
@@ -44,6 +44,16 @@ pub enum EngineError {
         /// Tokens from which on no request is sent.
         limit: Tokens,
     },
+    /// A message of the user does not fit the window, whatever else is forgotten.
+    #[error("message {message} is too long: it has {tokens} tokens, and there is room for {room}")]
+    MessageTooLong {
+        /// Record of the message.
+        message: Seq,
+        /// Tokens of the message, estimated.
+        tokens: Tokens,
+        /// Tokens that are left beside system prompt and tools.
+        room: Tokens,
+    },
     /// The last message is the assistant's.
     #[error("nothing to send: the last message is the assistant's")]
     NothingToSend,
@@ -82,6 +92,15 @@ impl From<DriveError> for EngineError {
             DriveError::File(why) => Self::File(why),
             DriveError::Model(failure) => Self::Unanswered(failure),
             DriveError::Blocked { used, limit } => Self::Blocked { used, limit },
+            DriveError::MessageTooLong {
+                message,
+                tokens,
+                room,
+            } => Self::MessageTooLong {
+                message,
+                tokens,
+                room,
+            },
             DriveError::NothingToSend => Self::NothingToSend,
             DriveError::Undo(error) => Self::Undo(error),
             DriveError::CompactionOff => Self::CompactionOff,

@@ -7,6 +7,7 @@
 mod boundaries;
 #[cfg(test)]
 mod fidelity;
+mod fitting;
 mod layers;
 mod ledger;
 mod rounds;

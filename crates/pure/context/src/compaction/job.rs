@@ -365,14 +365,19 @@ impl CompactionJob {
         kind: BoundaryKind,
         parts: &[RestoredPart],
     ) -> Effect {
-        // If the result is not smaller, restored files are dropped first, because they can be read
-        // again; then user messages and evidence get less room.
+        // If the result is not smaller, or above the target and so in need of the next compaction at
+        // once, restored files are dropped first; then user messages and evidence get less room.
         let mut composed = self.compose(cx, summary, kind, parts, 1);
         for part in LESS_ROOM {
-            if !matches!(composed, Err(GateError::NotSmaller { .. })) {
-                break;
+            match &composed {
+                Ok((_, after)) if *after > cx.target => {}
+                Err(GateError::NotSmaller { .. }) => {}
+                Ok(_) | Err(_) => break,
             }
-            composed = self.compose(cx, summary, kind, &[], part);
+            let shorter = self.compose(cx, summary, kind, &[], part);
+            if composed.is_err() || matches!(&shorter, Ok((_, after)) if *after <= cx.target) {
+                composed = shorter;
+            }
         }
         match composed {
             Ok((boundary, after)) => {

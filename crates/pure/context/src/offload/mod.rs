@@ -13,11 +13,13 @@
 //! Writing files and records. Results that a request has already contained must not be passed to
 //! [`plan`]: replacing them would change the frozen part.
 
+mod fit;
 mod preview;
 
 #[cfg(test)]
 mod tests;
 
+pub use fit::{CutResult, fit};
 pub(crate) use preview::saved_at;
 pub use preview::{EMPTY_RESULT, file_name, preview, result_block, truncated};
 

@@ -40,10 +40,8 @@ fn is_json(text: &str) -> bool {
 pub fn preview(text: &str, path: &str, bytes: u64) -> String {
     let head = head(text, bytes);
     let mut out = format!(
-        "<{CONTAINER}>\nThe output is {} characters ({} lines) long. All of it is in the file\n\
-         {path}\nwhich can be read or searched. It begins:\n\n{head}",
-        text.chars().count(),
-        lines(text),
+        "<{CONTAINER}>\n{}\n{path}\nwhich can be read or searched. It begins:\n\n{head}",
+        length(text),
     );
     let rest = text.len() - head.len();
     if rest > 0 {
@@ -52,6 +50,26 @@ pub fn preview(text: &str, path: &str, bytes: u64) -> String {
     }
     let _ = write!(out, "\n</{CONTAINER}>");
     out
+}
+
+/// Line in place of a result whose preview does not fit the window either.
+pub(super) fn line(text: &str, path: &str) -> String {
+    let inside = text.strip_prefix(&format!("<{CONTAINER}>\n"));
+    // A preview may become a line; its first line says how long the whole output is.
+    let length = match inside.and_then(|inside| inside.lines().next()) {
+        Some(length) => length.to_owned(),
+        None => length(text),
+    };
+    format!("<{CONTAINER}>\n{length}\n{path}\n</{CONTAINER}>")
+}
+
+/// First line of a preview.
+fn length(text: &str) -> String {
+    format!(
+        "The output is {} characters ({} lines) long. All of it is in the file",
+        text.chars().count(),
+        lines(text),
+    )
 }
 
 /// Path in `folder` that a preview made by [`preview`] names.

@@ -20,6 +20,10 @@ impl Policy for Classic {
         round.by_settings()
     }
 
+    fn fits_rounds(&self) -> bool {
+        true
+    }
+
     fn clear(&self, facts: &Facts<'_>) -> ClearVerdict {
         clear::classic(&facts.clearing())
     }

@@ -37,6 +37,10 @@ impl Policy for Economic {
         round.by_settings()
     }
 
+    fn fits_rounds(&self) -> bool {
+        true
+    }
+
     fn clear(&self, facts: &Facts<'_>) -> ClearVerdict {
         let worth = |freed: Tokens, behind: Tokens| {
             let outlook = outlook(facts);

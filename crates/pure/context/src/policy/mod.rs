@@ -78,6 +78,12 @@ pub trait Policy: fmt::Debug + Send + Sync {
         true
     }
 
+    /// True if the results of a round that does not fit the window are cut before it is sent. A
+    /// policy that returns false loses the session at that point.
+    fn fits_rounds(&self) -> bool {
+        false
+    }
+
     /// Arithmetic behind the verdicts, for policies with a cost model. The planner passes its size
     /// in use back with the next facts.
     fn outlook(&self, _facts: &Facts<'_>) -> Option<Outlook> {

@@ -262,3 +262,39 @@ async fn a_decision_is_for_ever() {
     assert!(prompt(&session)[..4] == before[..4]);
     assert!(prompt_text(&session).contains("<persisted-output>"));
 }
+
+/// A window of 40,000 tokens and a file of 100,000: exempt from the limits, and cut nevertheless.
+#[tokio::test]
+async fn a_round_that_does_not_fit_is_cut_and_resumes_as_it_was_sent() {
+    let kit = Kit::new();
+    kit.tools.returns("Read", prose(1, 400_000));
+    kit.tools.returns("Grep", prose(2, 2_000));
+    let mut session = kit.open().await;
+    let results = round(&kit, &mut session, &["Read", "Grep"]).await;
+    // Calls that only read run together, so either result may come first.
+    let (cut, whole): (Vec<_>, Vec<_>) = results.iter().partition(|result| is_preview(result));
+    assert_eq!((cut.len(), whole.len()), (1, 1));
+    assert!(text(cut[0]).contains("400"), "{}", text(cut[0]));
+    assert_eq!(kit.told(offloaded), 1);
+    let before = prompt(&session);
+    drop(session);
+    assert!(prompt(&kit.open().await) == before);
+}
+
+#[tokio::test]
+async fn a_round_that_does_not_fit_is_cut_on_a_full_disk_too() {
+    let kit = Kit::new();
+    kit.tools.returns("Read", prose(1, 400_000));
+    let mut session = kit.open().await;
+    let full = Fault::fail(ErrorKind::StorageFull).on(Operation::Write);
+    kit.machine.files.inject(full.at(RESULTS).lasting());
+    let results = round(&kit, &mut session, &["Read", "Read"]).await;
+    for result in &results {
+        assert!(text(result).contains("could not be saved to a file"));
+        assert!(text(result).len() < 3_000);
+    }
+    assert_eq!(kit.told(|n| matches!(n, Notice::NotSaved { .. })), 2);
+    let before = prompt(&session);
+    drop(session);
+    assert!(prompt(&kit.open().await) == before);
+}
