@@ -250,7 +250,9 @@ impl Driver {
             .into_iter()
             .map(|(seq, weight)| (measure.tokens(&weight), seq));
         let (tokens, message) = sizes.max()?;
-        (tokens + fixed > limit).then_some(DriveError::MessageTooLong {
+        // A prefix that leaves no room at all is no fault of the message.
+        let culprit = fixed < limit && tokens + fixed > limit;
+        culprit.then_some(DriveError::MessageTooLong {
             message,
             tokens,
             room: limit - fixed,
