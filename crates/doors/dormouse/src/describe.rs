@@ -106,6 +106,12 @@ pub fn rewrite(record: &Record) -> Option<String> {
             }
             ReplacementDecision::Left => "left as it is".to_owned(),
         },
+        Body::Distilled(distilled) => format!(
+            "distilled: {} results, {} tokens freed, {}",
+            distilled.blocks.len(),
+            distilled.freed,
+            distilled.reason
+        ),
         Body::Cleared(clearing) => {
             let by = match clearing.place {
                 ClearingPlace::Local => "cleared",

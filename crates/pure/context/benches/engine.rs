@@ -101,6 +101,7 @@ impl Fixture {
             now: Millis(1_770_000_000_000),
             cached: dormouse_context::plan::CachedPart::Whole,
             ending: dormouse_context::plan::Ending::User,
+            distil: &[],
         })
     }
 

@@ -171,6 +171,10 @@ impl Conversation {
                 self.compacted_to(boundary);
                 self.mark(record);
             }
+            Body::Distilled(_) => {
+                self.reweigh(before);
+                self.distilled();
+            }
             Body::Cleared(_) | Body::Snip(_) | Body::Fold(_) => self.reweigh(before),
             Body::Replacement(_) => self.exchanged(before),
             Body::Chronicle(page) => {
@@ -267,6 +271,7 @@ impl Conversation {
             .model
             .as_deref()
             .filter(|model| *model != SYNTHETIC_MODEL);
+        self.maybe_answered(message);
         match (message.role, model) {
             (Role::Assistant, Some(model)) => {
                 self.measured(record, message.id.as_ref(), model, message.usage, weight);

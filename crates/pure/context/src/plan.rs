@@ -17,9 +17,9 @@ use crate::view::View;
 use crate::window::{Gauge, Relief, Thresholds};
 use dormouse_core::block::Block;
 use dormouse_core::hash::Hash;
-use dormouse_core::id::RecordId;
+use dormouse_core::id::{BlockKey, RecordId};
 use dormouse_core::json::RawJson;
-use dormouse_core::record::{Body, Marker, Message, MessageOrigin, Request, Role};
+use dormouse_core::record::{Body, Marker, MarkerPlace, Message, MessageOrigin, Request, Role};
 use dormouse_core::units::Millis;
 use std::sync::Arc;
 
@@ -46,6 +46,9 @@ pub struct RequestInputs<'a> {
     pub cached: CachedPart,
     /// Kind of last message that the prompt may have.
     pub ending: Ending,
+    /// Results to be distilled once they are answered; the conversation is arranged for them
+    /// ([`Conversation::arrange`]). No marker stands on or behind the first of them.
+    pub distil: &'a [BlockKey],
 }
 
 /// Part of a prompt that may carry cache markers.
@@ -103,6 +106,7 @@ pub struct RequestPlan {
     pub prediction: Prediction,
     /// Decisions with their reasons, for the request record.
     pub reasons: Vec<String>,
+    distil: Vec<BlockKey>,
     model: String,
     params: RawJson,
     prefix: Arc<RenderedPrefix>,
@@ -130,15 +134,18 @@ pub fn plan_request(inputs: &RequestInputs<'_>) -> RequestPlan {
     let conversation = inputs.conversation;
     let view = conversation.view();
     let shape = shape(conversation, inputs.prefix, inputs.params);
-    let markers = match inputs.cached {
-        CachedPart::Whole => inputs.ledger.markers(&shape, inputs.now, inputs.ttls),
-        CachedPart::Shared(segments) => {
-            // The markers are chosen for the shared part only; the prediction is for the whole
-            // prompt.
-            let mut shared = shape.clone();
-            shared.segments.truncate(segments);
-            inputs.ledger.markers(&shared, inputs.now, inputs.ttls)
-        }
+    let whole = match inputs.cached {
+        CachedPart::Whole => shape.segments.len(),
+        CachedPart::Shared(segments) => segments,
+    };
+    let marked = whole.min(first_distilled(&shape, inputs.distil));
+    let markers = if marked < shape.segments.len() {
+        // The markers are chosen for this part only; the prediction is for the whole prompt.
+        let mut shared = shape.clone();
+        shared.segments.truncate(marked);
+        inputs.ledger.markers(&shared, inputs.now, inputs.ttls)
+    } else {
+        inputs.ledger.markers(&shape, inputs.now, inputs.ttls)
     };
     let prediction = inputs.ledger.predict(&shape, &markers, inputs.now);
     let count = conversation.count(inputs.prefix.weight());
@@ -185,6 +192,7 @@ pub fn plan_request(inputs: &RequestInputs<'_>) -> RequestPlan {
         markers,
         prediction,
         reasons,
+        distil: inputs.distil.to_vec(),
         model: view.target().model.to_string(),
         params: inputs.params.clone(),
         prefix: Arc::clone(inputs.prefix),
@@ -192,6 +200,22 @@ pub fn plan_request(inputs: &RequestInputs<'_>) -> RequestPlan {
         chain: shape.segments.chain(shape.segments.len()),
         shape,
     }
+}
+
+/// Position of the first result to be distilled; the length of the prompt if there is none.
+fn first_distilled(shape: &Shape, distil: &[BlockKey]) -> usize {
+    let segments = &shape.segments;
+    let Some(first) = distil.first() else {
+        return segments.len();
+    };
+    // They stand in the last turn, so the search runs backwards.
+    let mut positions = (0..segments.len()).rev();
+    let found = positions.find(|at| {
+        segments
+            .get(*at)
+            .is_some_and(|segment| segment.origin == *first && segment.derived.is_none())
+    });
+    found.unwrap_or(segments.len())
 }
 
 /// Shape of the session's next request, as the cache ledger sees it.
@@ -237,7 +261,21 @@ impl RequestPlan {
             markers: self.markers.clone(),
             params: self.params.clone(),
             decisions: self.reasons.iter().take(MOST_DECISIONS).cloned().collect(),
+            distil: self.distil.clone(),
+            marked: self.marked(),
         }))
+    }
+
+    /// Hash chain up to the last marker, if results behind it are to be distilled.
+    fn marked(&self) -> Option<Hash> {
+        let last = self.markers.last().filter(|_| !self.distil.is_empty())?;
+        match last.place {
+            MarkerPlace::Segment(at) => {
+                let count = usize::try_from(at).ok()? + 1;
+                Some(self.shape.segments.chain(count))
+            }
+            _ => None,
+        }
     }
 
     /// Body of the request; the bytes to send.

@@ -15,13 +15,14 @@ use crate::tail::Tail;
 use crate::view::{View, ViewIssue};
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::id::{BlockKey, CallId};
-use dormouse_core::record::{Body, Boundary, Clearing, Folding, Record, Role};
+use dormouse_core::record::{Body, Boundary, Clearing, Distillation, Folding, Record, Role};
 use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Applies a clearing, snip, fold or boundary record to a view.
 pub(crate) fn apply(view: &mut View, record: &Record, place: &Arc<Place>) {
     match &record.body {
+        Body::Distilled(distilled) => distil(view, record, place, distilled),
         Body::Cleared(clearing) => clear(view, record, place, clearing),
         Body::Snip(snip) => {
             let ranges = Spans::new(snip.ranges.iter().copied());
@@ -132,6 +133,48 @@ fn made_call(segment: &Segment) -> Option<&CallId> {
 /// Keeps the segments for which `keep` is true.
 fn keep(view: &mut View, mut keep: impl FnMut(&Segment) -> bool) {
     edit(view, |segment| Fate::stays_if(keep(segment)));
+}
+
+/// Applies distillates. They stand near the end, so only the segments behind the first of them are
+/// written again: one per request must not cost a walk over the conversation.
+fn distil(view: &mut View, record: &Record, place: &Arc<Place>, distilled: &Distillation) {
+    let frozen = view.frozen();
+    let mut left = distilled.blocks.len();
+    let mut entries = Keyed::new(distilled.blocks.iter().map(|one| one.key));
+    // Segments from the end backwards, changed or not, and the position of the first change.
+    let mut behind: Vec<Segment> = Vec::new();
+    let mut first = frozen.len();
+    for at in (0..frozen.len()).rev() {
+        let Some(segment) = frozen.get(at).filter(|_| left > 0) else {
+            break;
+        };
+        let entry = entries.find(&segment.origin).filter(|index| {
+            // A block for another call, or of another kind, would leave the call without a result.
+            let block = &distilled.blocks[*index as usize].block;
+            segment.derived.is_none()
+                && segment.block.kind() == BlockKind::ToolResult
+                && block.kind() == BlockKind::ToolResult
+                && block.call() == segment.block.call()
+        });
+        let fate = match entry {
+            Some(index) => {
+                left -= 1;
+                first = at;
+                Fate::Gets(&distilled.blocks[index as usize].block, place, index)
+            }
+            None => Fate::Stays,
+        };
+        behind.extend(fate.carry_out(segment));
+    }
+    if first < frozen.len() {
+        behind.truncate(frozen.len() - first);
+        behind.reverse();
+        view.exchange_from(first, behind);
+    }
+    if !distilled.thinking.is_empty() {
+        drop_blocks(view, &distilled.thinking);
+    }
+    report_missing(view, record, left);
 }
 
 fn clear(view: &mut View, record: &Record, place: &Arc<Place>, clearing: &Clearing) {

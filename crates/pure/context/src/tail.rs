@@ -32,6 +32,8 @@ pub struct Tail {
     /// Calls of the response, each with the position of its first result in `incoming`. A response
     /// may make thousands of calls: scanning the lists for every result would be quadratic.
     answers: HashMap<CallId, Option<usize>>,
+    /// Results that are sent behind all others, in this order: those to be distilled.
+    last: Vec<BlockKey>,
     /// Characters of the results among the first `counted` segments of `incoming`.
     result_chars: u64,
     counted: usize,
@@ -95,13 +97,20 @@ impl Tail {
         (self.result_chars, self.counted) = (0, 0);
         if segment.block.call() != before.as_ref() {
             // A preview block may name another call than the result did: rebuild the index.
+            let last = std::mem::take(&mut self.last);
             *self = Self::new(
                 std::mem::take(&mut self.response),
                 self.response_id.take(),
                 std::mem::take(&mut self.incoming),
             );
+            self.last = last;
         }
         true
+    }
+
+    /// Puts results behind all others, in this order. Keys of other segments have no effect.
+    pub(crate) fn arrange(&mut self, last: &[BlockKey]) {
+        self.last = last.to_vec();
     }
 
     /// Characters of the received results. Counting goes on where it ended the last time: results
@@ -177,9 +186,13 @@ impl Tail {
         }
         out.extend(response.iter().cloned());
 
+        let is_last = |segment: &Segment| self.last.contains(&segment.origin);
         let results = self.incoming.iter().filter(|segment| is_result(segment));
-        out.extend(results.cloned());
+        out.extend(results.clone().filter(|segment| !is_last(segment)).cloned());
         out.extend(missing);
+        for key in &self.last {
+            out.extend(results.clone().filter(|one| one.origin == *key).cloned());
+        }
         let is_fragment = |segment: &&Segment| segment.role == Role::System;
         let words = || {
             self.incoming

@@ -2,7 +2,8 @@
 //!
 //! Rewrites are undone newest first; undoing an older one also undoes all newer ones. The result is
 //! the fold of the path without these rewrites and without the records they caused. The undo record
-//! stores it as a manifest, so that resuming does not have to fold twice.
+//! stores it as a manifest, so that resuming does not have to fold twice. Distillations are passed
+//! over.
 //!
 //! Not here: the token limit and the state after an undo ([`crate::conversation`]).
 
@@ -95,7 +96,8 @@ pub fn in_force<'a>(path: &[&'a Record]) -> Vec<&'a Record> {
     let undone = undone(path);
     let rewrites = path.iter().filter(|record| {
         record.body.is_rewrite()
-            && !matches!(record.body, Body::Undo(_))
+            // A distillate shows what an answered result said; undoing it would only cost the cache.
+            && !matches!(record.body, Body::Undo(_) | Body::Distilled(_))
             && !undone.contains(&record.id)
     });
     rewrites.copied().collect()

@@ -174,7 +174,11 @@ impl View {
                     self.replace(record, &place, replacement.key, preview);
                 }
             }
-            Body::Cleared(_) | Body::Snip(_) | Body::Fold(_) | Body::Boundary(_) => {
+            Body::Distilled(_)
+            | Body::Cleared(_)
+            | Body::Snip(_)
+            | Body::Fold(_)
+            | Body::Boundary(_) => {
                 // A clearing by the provider is an observation: local bytes stay.
                 if record.body.is_rewrite() {
                     rewrite::apply(self, record, &place);
@@ -286,6 +290,7 @@ impl View {
     }
 
     fn request(&mut self, record: &Record, request: &Request) {
+        self.tail.arrange(&request.distil);
         self.freeze();
         self.awaiting = true;
         // A mismatch is reported, not repaired: the request has left and cannot be changed.
@@ -319,6 +324,17 @@ impl View {
                 record: record.id.clone(),
             });
         }
+    }
+
+    /// Puts results of the tail behind all others, in this order.
+    pub(crate) fn arrange(&mut self, last: &[BlockKey]) {
+        self.tail.arrange(last);
+    }
+
+    /// Replaces the frozen segments from a position on; the chunks before it stay shared.
+    pub(crate) fn exchange_from(&mut self, first: usize, segments: Vec<Segment>) {
+        self.frozen.truncate(first);
+        self.frozen.extend(segments);
     }
 
     /// Replaces the frozen part by a rewritten sequence, repaired on the way.

@@ -112,6 +112,7 @@ impl Driver {
                 Role::Fork { shared } => CachedPart::Shared(shared),
             },
             ending: turn.map(|turn| turn.ending).unwrap_or_default(),
+            distil: &[],
         })
     }
 

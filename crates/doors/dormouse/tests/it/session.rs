@@ -124,6 +124,7 @@ impl Writer {
             now: Millis(self.now),
             cached: dormouse_context::plan::CachedPart::Whole,
             ending: dormouse_context::plan::Ending::User,
+            distil: &[],
         });
         assert_eq!(plan.verdict, SendVerdict::Send);
         self.sent.push(plan.body());

@@ -153,6 +153,7 @@ impl Session {
             now: Millis(self.now),
             cached: dormouse_context::plan::CachedPart::Whole,
             ending: dormouse_context::plan::Ending::User,
+            distil: &[],
         });
         let body = plan.body();
         let request = SimRequest::post("/v1/messages", body);

@@ -11,10 +11,11 @@ use dormouse_context::prefix::{Part, RenderedPrefix};
 use dormouse_context::target::Target;
 use dormouse_context::window::{Relief, Thresholds};
 use dormouse_core::block::Block;
+use dormouse_core::hash::Hash;
 use dormouse_core::id::BlockKey;
 use dormouse_core::json::RawJson;
 use dormouse_core::models::ModelTable;
-use dormouse_core::record::{Body, ClearedBlock, Clearing, Ttl};
+use dormouse_core::record::{Body, ClearedBlock, Clearing, Distillation, DistilledBlock, Ttl};
 use dormouse_core::settings::WindowSettings;
 use dormouse_core::units::{Millis, Tokens};
 use dormouse_sim::{SimConfig, SimRequest, Simulator};
@@ -35,6 +36,8 @@ enum Step {
     Say,
     /// The model calls this many tools in one answer, and all answer.
     Tools(u8),
+    /// As many tools, of whose results the first so many are distilled once they are answered.
+    Distil(u8, u8),
     /// The first result is cleared: the prompt changes in the middle.
     Clear,
     /// The system prompt changes.
@@ -47,6 +50,7 @@ fn steps() -> impl Strategy<Value = Vec<(Step, u16)>> {
     let step = prop_oneof![
         4 => Just(Step::Say),
         4 => (1_u8..30).prop_map(Step::Tools),
+        3 => (1_u8..25, 1_u8..4).prop_map(|(tools, count)| Step::Distil(tools, count)),
         1 => Just(Step::Clear),
         1 => Just(Step::System),
         1 => Just(Step::Thinking),
@@ -65,6 +69,8 @@ struct Session {
     calls: u32,
     responses: u32,
     now: i64,
+    /// Results of the next request that are to be distilled.
+    distil: Vec<BlockKey>,
 }
 
 impl Session {
@@ -80,6 +86,7 @@ impl Session {
             calls: 0,
             responses: 0,
             now: 1_770_000_000_000,
+            distil: Vec::new(),
         }
     }
 
@@ -89,7 +96,7 @@ impl Session {
                 let text = format!("word {} ", self.responses).repeat(100);
                 self.log.user(&text);
             }
-            Step::Tools(count) => {
+            Step::Tools(count) | Step::Distil(count, _) => {
                 let ids: Vec<String> = (0..*count)
                     .map(|n| format!("toolu_{}", self.calls + u32::from(n)))
                     .collect();
@@ -103,7 +110,12 @@ impl Session {
                 let results = ids
                     .iter()
                     .map(|id| result(id, &format!("out of {id}\n").repeat(20)));
-                self.log.user_blocks(results.collect());
+                let results = self.log.user_blocks(results.collect());
+                if let Step::Distil(_, distilled) = step {
+                    let keys = (0..u32::from(*distilled).min(u32::from(*count)))
+                        .map(|index| BlockKey::new(results.seq, index));
+                    self.distil = keys.collect();
+                }
             }
             Step::Clear => {
                 let first = self.log.records().iter().find_map(|record| {
@@ -137,10 +149,12 @@ impl Session {
     /// Sends the session; the positions that ledger and simulator name.
     fn send(&mut self) -> (Option<u64>, Option<u64>) {
         let models = Arc::new(ModelTable::builtin().clone());
-        let conversation = Conversation::fold(
+        let mut conversation = Conversation::fold(
             &path(self.log.records(), Leaf::Newest),
             Target::new(&models, MODEL),
         );
+        let distil = std::mem::take(&mut self.distil);
+        conversation.arrange(&distil);
         let tool = json!({ "name": "Bash", "description": "runs a command ".repeat(200), "input_schema": { "type": "object" } });
         let system = Block::text(&format!("System prompt number {}. ", self.system).repeat(300));
         let prefix = Arc::new(RenderedPrefix::new(
@@ -169,6 +183,7 @@ impl Session {
             now: Millis(self.now),
             cached: dormouse_context::plan::CachedPart::Whole,
             ending: dormouse_context::plan::Ending::User,
+            distil: &distil,
         });
         assert_eq!(plan.verdict, SendVerdict::Send);
         let body = plan.body();
@@ -193,6 +208,26 @@ impl Session {
             &format!("msg_{}", self.responses),
             vec![Block::text("noted")],
         );
+        let distilled = distil.iter().map(|key| {
+            let record = self.log.records().iter().find(|one| one.seq == key.record);
+            let blocks = record
+                .map(|record| record.body.blocks())
+                .unwrap_or_default();
+            let call = blocks[key.index as usize].call().cloned().unwrap();
+            DistilledBlock {
+                key: *key,
+                block: Block::tool_result(&call, "[distilled]", false),
+                blob: Hash::of(b"whole"),
+                file: None,
+            }
+        });
+        let blocks: Vec<DistilledBlock> = distilled.collect();
+        if !blocks.is_empty() {
+            self.log.push(Body::Distilled(Box::new(Distillation {
+                blocks,
+                ..Distillation::default()
+            })));
+        }
         (predicted.hit, report.billing.hit.map(|hit| hit as u64))
     }
 }

@@ -6,7 +6,10 @@
 
 use super::{Conversation, ECONOMY};
 use crate::window_proof;
-use dormouse_core::record::{LastRequest, Record, Request, StateChange, WindowEvidence, Windows};
+use dormouse_core::id::BlockKey;
+use dormouse_core::record::{
+    LastRequest, Message, Record, Request, Role, StateChange, WindowEvidence, Windows,
+};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -51,7 +54,44 @@ impl Conversation {
             segments: request.segments,
             chain: request.chain,
             markers: request.markers.clone(),
+            distil: request.distil.clone(),
+            marked: request.marked,
+            answered: false,
         });
+    }
+
+    /// Puts results that wait behind all others, in this order, as the next request will.
+    pub fn arrange(&mut self, last: &[BlockKey]) {
+        self.view.arrange(last);
+    }
+
+    /// Results of the last request that are to be distilled now: its response is whole.
+    pub fn distillable(&self) -> &[BlockKey] {
+        match &self.state.last_request {
+            Some(last) if last.answered => &last.distil,
+            _ => &[],
+        }
+    }
+
+    /// Notes the end of a response. One that was cut off leaves the results whole.
+    pub(super) fn maybe_answered(&mut self, message: &Message) {
+        let whole = message.role == Role::Assistant
+            && matches!(
+                message.stop_reason.as_deref(),
+                Some("tool_use" | "end_turn")
+            );
+        if let Some(last) = self.state.last_request.as_mut().filter(|_| whole) {
+            // Without results to distil the flag would only lengthen manifests.
+            last.answered = !last.distil.is_empty();
+        }
+    }
+
+    /// Notes that the results of the last request were distilled.
+    pub(super) fn distilled(&mut self) {
+        if let Some(last) = &mut self.state.last_request {
+            last.distil.clear();
+            last.answered = false;
+        }
     }
 
     /// Folds a state change. A null value removes the entry, so that facts can be withdrawn.

@@ -121,7 +121,15 @@ impl Ledger {
             .segments
             .truncate(usize::try_from(last.segments).unwrap_or(usize::MAX));
         // After a rewrite the recorded markers point at other content; start with an empty ledger.
-        let unchanged = shape.segments.chain(shape.segments.len()) == last.chain;
+        let mut unchanged = shape.segments.chain(shape.segments.len()) == last.chain;
+        // A distillation changes what lies behind the last marker; the cached part is as it was.
+        if let (false, Some(marked)) = (unchanged, last.marked)
+            && let Some(MarkerPlace::Segment(at)) = last.markers.last().map(|marker| marker.place)
+        {
+            let upto = usize::try_from(at).unwrap_or(usize::MAX).saturating_add(1);
+            shape.segments.truncate(upto);
+            unchanged = shape.segments.chain(shape.segments.len()) == marked;
+        }
         let Some(at) = last.at.filter(|_| unchanged) else {
             return ledger;
         };

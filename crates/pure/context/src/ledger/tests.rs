@@ -265,6 +265,9 @@ fn a_resumed_ledger_knows_what_is_still_cached() {
         segments: 10,
         chain: sent.segments.chain(10),
         markers: markers.clone(),
+        distil: Vec::new(),
+        marked: None,
+        answered: false,
     };
     let figures = usage(0, 10_020);
     ledger.sent(sent, markers, Millis(0));

@@ -148,6 +148,7 @@ fn a_fork_of_a_transcript_begins_with_the_same_bytes() {
                 now,
                 cached: dormouse_context::plan::CachedPart::Whole,
                 ending: dormouse_context::plan::Ending::User,
+                distil: &[],
             });
             let (parent, fork) = (plan.body(), fork.body());
             // Everything but the brackets that close the last message and the body.

@@ -13,6 +13,7 @@ use dormouse_context::bound::{RewriteVerdict, local_rewrite};
 use dormouse_context::boundary::{Compaction, SummaryPlace};
 use dormouse_context::conversation::Conversation;
 use dormouse_context::path::{Leaf, path};
+use dormouse_context::segment::Segment;
 use dormouse_context::target::Target;
 use dormouse_context::undo;
 use dormouse_context::view::View;
@@ -22,9 +23,9 @@ use dormouse_core::id::{BlockKey, RecordId, Seq};
 use dormouse_core::json::RawJson;
 use dormouse_core::models::{ModelTable, ThinkingBinding};
 use dormouse_core::record::{
-    Body, Boundary, BoundaryKind, Checkpoint, ClearedBlock, Clearing, FoldSpan, Folding,
-    FragmentKind, Message, MessageOrigin, Record, Replacement, ReplacementDecision, Request,
-    SeqRange, Snip, Trigger,
+    Body, Boundary, BoundaryKind, Checkpoint, ClearedBlock, Clearing, Distillation, DistilledBlock,
+    FoldSpan, Folding, FragmentKind, Message, MessageOrigin, Record, Replacement,
+    ReplacementDecision, Request, SeqRange, Snip, Trigger,
 };
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
@@ -132,7 +133,9 @@ impl Session {
                 };
                 self.log.push(Body::Message(repair));
             }
-            Op::Request => self.request(&view),
+            Op::Request => self.request(&[]),
+            Op::RequestDistil { count } => self.request(&waiting_results(&view, *count)),
+            Op::Distil { count } => return self.distil(&view, *count),
             Op::Preview { back } => return self.preview(&view, *back),
             Op::Clear { keep } => return self.clear(&view, *keep),
             Op::Snip { from, len } => {
@@ -210,8 +213,10 @@ impl Session {
         call
     }
 
-    fn request(&mut self, view: &View) {
-        let (segments, chain) = view.extent();
+    fn request(&mut self, distil: &[BlockKey]) {
+        let mut conversation = self.conversation();
+        conversation.arrange(distil);
+        let (segments, chain) = conversation.view().extent();
         self.log.push(Body::Request(Box::new(Request {
             prefix: None,
             model: "model".to_owned(),
@@ -220,7 +225,40 @@ impl Session {
             markers: Vec::new(),
             params: RawJson::from_value(&json!({ "max_tokens": 1 })).expect("JSON"),
             decisions: Vec::new(),
+            distil: distil.to_vec(),
+            marked: None,
         })));
+    }
+
+    /// Distils the newest results that were sent, if no bound thinking stands behind them.
+    fn distil(&mut self, view: &View, count: u8) -> bool {
+        let sent = view.frozen().iter().enumerate();
+        let results: Vec<(usize, &Segment)> = sent
+            .filter(|(_, s)| s.block.kind() == BlockKind::ToolResult && s.derived.is_none())
+            .collect();
+        let newest = results.len().saturating_sub(usize::from(count));
+        let Some((first, _)) = results.get(newest) else {
+            return false;
+        };
+        let verdict = local_rewrite(view, *first);
+        if verdict
+            != (RewriteVerdict::Allowed {
+                thinking: Vec::new(),
+            })
+        {
+            return false;
+        }
+        let blocks = results[newest..].iter().map(|(_, segment)| DistilledBlock {
+            key: segment.origin,
+            block: Block::tool_result(segment.block.call().expect("a result"), "[short]", false),
+            blob: Hash::of(b"whole"),
+            file: None,
+        });
+        self.log.push(Body::Distilled(Box::new(Distillation {
+            blocks: blocks.collect(),
+            ..Distillation::default()
+        })));
+        true
     }
 
     fn preview(&mut self, view: &View, back: u8) -> bool {
@@ -378,6 +416,17 @@ impl Session {
         self.log.push(Body::Undo(Box::new(undo)));
         true
     }
+}
+
+/// Keys of the newest waiting results, the newest first: an order that settling alone never has.
+fn waiting_results(view: &View, count: u8) -> Vec<BlockKey> {
+    let results = view.waiting().filter(|segment| {
+        segment.block.kind() == BlockKind::ToolResult && segment.derived.is_none()
+    });
+    let mut keys: Vec<BlockKey> = results.map(|segment| segment.origin).collect();
+    keys.reverse();
+    keys.truncate(usize::from(count));
+    keys
 }
 
 /// A call of one of several tools: some read a file, in either spelling of the argument, and some

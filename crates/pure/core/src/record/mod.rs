@@ -11,6 +11,7 @@
 mod batch;
 mod chain;
 mod chronicle;
+mod distilled;
 mod events;
 mod layout;
 mod message;
@@ -32,6 +33,7 @@ pub use chronicle::{
     Act, CallOutcome, Chronicle, CommandFact, Decision, EarlierMessages, FileFact, Mention,
     MessageText, OpenCall, Shelf, ShelfEntry, Sighting, Source, Speaker, UserMessage, UserMessages,
 };
+pub use distilled::{Distillation, DistilledBlock};
 pub use events::{AgentEvent, Attempt, MailEvent, StateChange};
 pub use layout::{Derived, KeptRange, LayoutRun, Manifest};
 pub use message::{Message, MessageOrigin, Role};
@@ -109,6 +111,8 @@ pub enum Body {
     Fragment(Fragment),
     /// Layer 1: a tool result was replaced by a preview, or the decision to keep it.
     Replacement(Replacement),
+    /// Layer 1: results that were answered became shorter.
+    Distilled(Box<Distillation>),
     /// Layer 2: tool results were cleared.
     Cleared(Clearing),
     /// Layer 3: the session notes were updated.
@@ -157,6 +161,7 @@ impl Body {
             Self::Usage(_) => "usage",
             Self::Fragment(_) => "fragment",
             Self::Replacement(_) => "replacement",
+            Self::Distilled(_) => "distilled",
             Self::Cleared(_) => "cleared",
             Self::Notes(_) => "notes",
             Self::Boundary(_) => "boundary",
@@ -180,6 +185,7 @@ impl Body {
             Self::Message(message) => message.content.iter().collect(),
             Self::Fragment(fragment) => vec![&fragment.block],
             Self::Replacement(replacement) => replacement.preview().into_iter().collect(),
+            Self::Distilled(distilled) => distilled.blocks.iter().map(|one| &one.block).collect(),
             Self::Cleared(clearing) => clearing.blocks.iter().map(|entry| &entry.block).collect(),
             Self::Boundary(boundary) => boundary.summary.iter().chain(&boundary.restored).collect(),
             Self::Fold(folding) => folding.spans.iter().map(|span| &span.block).collect(),
@@ -207,7 +213,11 @@ impl Body {
         match self {
             // The server's own clearing is an observation; the view keeps the original bytes.
             Self::Cleared(clearing) => matches!(clearing.place, ClearingPlace::Local),
-            Self::Boundary(_) | Self::Snip(_) | Self::Fold(_) | Self::Undo(_) => true,
+            Self::Distilled(_)
+            | Self::Boundary(_)
+            | Self::Snip(_)
+            | Self::Fold(_)
+            | Self::Undo(_) => true,
             _ => false,
         }
     }

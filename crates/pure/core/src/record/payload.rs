@@ -135,6 +135,14 @@ pub struct Request {
     /// Decisions that led to this request, with their reasons; bounded.
     #[serde(default)]
     pub decisions: Vec<String>,
+    /// Results to be distilled once the request is answered, in the order they are sent: behind all
+    /// other results of their turn, and behind the last cache marker.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub distil: Vec<BlockKey>,
+    /// Hash chain over the segments up to the last marker, if results are to be distilled: by it a
+    /// resumed session recognises the cached part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marked: Option<Hash>,
 }
 
 /// Purpose of a request, for the accounting of usage.

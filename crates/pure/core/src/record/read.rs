@@ -250,6 +250,7 @@ fn own(subtype: &str, payload: Option<&RawValue>, issues: &mut Vec<LineIssue>) -
         "usage" => typed(text).map(|usage| Body::Usage(Box::new(usage))),
         "fragment" => typed(text).map(Body::Fragment),
         "replacement" => typed(text).map(Body::Replacement),
+        "distilled" => typed(text).map(|distilled| Body::Distilled(Box::new(distilled))),
         "cleared" => typed(text).map(Body::Cleared),
         "notes" => typed(text).map(Body::Notes),
         "snip" => typed(text).map(Body::Snip),

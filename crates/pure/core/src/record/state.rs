@@ -5,7 +5,7 @@
 use super::chronicle::Chronicle;
 use super::payload::{Lineage, Marker, Prefix, Ttl};
 use crate::hash::Hash;
-use crate::id::{AgentId, MessageId, RecordId, Seq};
+use crate::id::{AgentId, BlockKey, MessageId, RecordId, Seq};
 use crate::models::ModelTable;
 use crate::units::{Millis, Tokens};
 use crate::usage::TokenUsage;
@@ -306,4 +306,13 @@ pub struct LastRequest {
     pub chain: Hash,
     /// Cache markers it carried.
     pub markers: Vec<Marker>,
+    /// Results of it that are to be distilled and are not yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub distil: Vec<BlockKey>,
+    /// Hash chain over the segments up to its last marker, if results were to be distilled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marked: Option<Hash>,
+    /// True if its response is whole: it ended by itself or with calls.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answered: bool,
 }

@@ -119,6 +119,8 @@ fn every_body() -> Vec<Body> {
             ],
             params: RawJson::from_value(&json!({ "max_tokens": 10, "model": "m" })).unwrap(),
             decisions: vec!["because".to_owned()],
+            distil: vec![BlockKey::new(Seq::new(3), 1)],
+            marked: Some(Hash::of(b"marked")),
         })),
         Body::Usage(Box::new(UsageReport {
             message: Some("msg".into()),
@@ -147,6 +149,17 @@ fn every_body() -> Vec<Body> {
             key,
             decision: ReplacementDecision::Left,
         }),
+        Body::Distilled(Box::new(Distillation {
+            blocks: vec![DistilledBlock {
+                key: BlockKey::new(Seq::new(4), 0),
+                block: Block::text("short"),
+                blob: Hash::of(b"whole"),
+                file: Some("a.txt".to_owned()),
+            }],
+            thinking: vec![BlockKey::new(Seq::new(5), 0)],
+            reason: "it pays".to_owned(),
+            freed: Tokens(900),
+        })),
         Body::Cleared(Clearing {
             place: ClearingPlace::Server,
             blocks: vec![ClearedBlock {

@@ -115,6 +115,7 @@ fn payload(line: &mut ObjectWriter, body: &Body) -> Result<(), serde_json::Error
         Body::Usage(payload) => line.field("dormouse", payload),
         Body::Fragment(payload) => line.field("dormouse", payload),
         Body::Replacement(payload) => line.field("dormouse", payload),
+        Body::Distilled(payload) => line.field("dormouse", payload),
         Body::Cleared(payload) => line.field("dormouse", payload),
         Body::Notes(payload) => line.field("dormouse", payload),
         Body::Snip(payload) => line.field("dormouse", payload),

@@ -51,6 +51,8 @@ pub(crate) fn request() -> Body {
         markers: Vec::new(),
         params: dormouse_core::json::RawJson::from_value(&serde_json::json!({})).unwrap(),
         decisions: Vec::new(),
+        distil: Vec::new(),
+        marked: None,
     }))
 }
 

@@ -8,9 +8,9 @@ use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::hash::Hash;
 use dormouse_core::id::{BlockKey, MessageId};
 use dormouse_core::record::{
-    AgentEvent, Body, ClearedBlock, Clearing, ClearingPlace, Foreign, MailEvent, Message,
-    MessageOrigin, Notes, Prefix, Purpose, Replacement, ReplacementDecision, StateChange,
-    UsageReport,
+    AgentEvent, Body, ClearedBlock, Clearing, ClearingPlace, Distillation, DistilledBlock, Foreign,
+    MailEvent, Message, MessageOrigin, Notes, Prefix, Purpose, Replacement, ReplacementDecision,
+    StateChange, UsageReport,
 };
 use dormouse_core::usage::TokenUsage;
 use dormouse_testkit::blocks::{call, result, thinking};
@@ -32,6 +32,8 @@ pub(crate) enum Late {
     RepeatedLine { back: u8 },
     /// A response of a model whose thinking the target does not accept.
     OtherModel,
+    /// A distillate for another call, or of a block that is no result.
+    WrongDistillate { back: u8, text: bool },
     /// A clearing made by the provider.
     ServerClearing,
     /// Records that do not reach the model, of several kinds.
@@ -46,6 +48,7 @@ pub(super) fn late() -> impl Strategy<Value = Op> {
         2 => (0_u8..20).prop_map(|back| Late::RepeatedCall { back }),
         1 => (0_u8..8).prop_map(|back| Late::RepeatedLine { back }),
         1 => Just(Late::OtherModel),
+        2 => (0_u8..20, any::<bool>()).prop_map(|(back, text)| Late::WrongDistillate { back, text }),
         1 => Just(Late::ServerClearing),
         2 => (0_u8..10).prop_map(|kind| Late::Aside { kind }),
     ];
@@ -113,6 +116,24 @@ impl Session {
                 let blocks = vec![thinking("of another"), Block::text("answer of another")];
                 let id = format!("msg_{}", self.responses);
                 answer(&id, "claude-fable-5-1", blocks)
+            }
+            Late::WrongDistillate { back: n, text } => {
+                let (key, _) = back(&self.results(), *n)?.clone();
+                let block = if *text {
+                    Block::text("no result")
+                } else {
+                    Block::tool_result(&"never_asked".into(), "of another call", false)
+                };
+                let blocks = vec![DistilledBlock {
+                    key,
+                    block,
+                    blob: Hash::of(b"whole"),
+                    file: None,
+                }];
+                Body::Distilled(Box::new(Distillation {
+                    blocks,
+                    ..Distillation::default()
+                }))
             }
             Late::ServerClearing => {
                 let results = self.results().into_iter();

@@ -23,6 +23,14 @@ pub(crate) enum Op {
     Fragment,
     Repair,
     Request,
+    /// Request that names so many waiting results to be distilled.
+    RequestDistil {
+        count: u8,
+    },
+    /// Distillation of the newest results that were sent.
+    Distil {
+        count: u8,
+    },
     Preview {
         back: u8,
     },
@@ -67,7 +75,8 @@ impl Op {
     pub(crate) fn is_rewrite(&self) -> bool {
         matches!(
             self,
-            Self::Clear { .. }
+            Self::Distil { .. }
+                | Self::Clear { .. }
                 | Self::Snip { .. }
                 | Self::Fold { .. }
                 | Self::Compact { .. }
@@ -132,7 +141,9 @@ fn weighted_ops(most: usize, turns: &Turns) -> impl Strategy<Value = Vec<Op>> + 
         8 => (0_u8..5, prop::bool::weighted(0.1)).prop_map(|(back, extra)| Op::Result { back, extra }),
         3 => Just(Op::Fragment),
         1 => Just(Op::Repair),
-        7 => Just(Op::Request),
+        6 => Just(Op::Request),
+        3 => (0_u8..4).prop_map(|count| Op::RequestDistil { count }),
+        2 => (1_u8..4).prop_map(|count| Op::Distil { count }),
         1 => (0_u8..3).prop_map(|back| Op::Preview { back }),
         rewrite => (0_u8..3).prop_map(|keep| Op::Clear { keep }),
         rewrite => (0_u8..20, 0_u8..6).prop_map(|(from, len)| Op::Snip { from, len }),
