@@ -74,6 +74,16 @@ impl Snapshot {
         self.files.iter().filter(|(path, _)| is_topic(path))
     }
 
+    /// True if there are files in a folder, or in folders below it.
+    pub(crate) fn has_folder(&self, folder: &SafePath) -> bool {
+        let prefix = format!("{folder}/");
+        // Ordered by path, so that the files of a folder follow its name.
+        let mut behind = self.files.range(folder..).map(|(path, _)| path.as_str());
+        behind
+            .find(|path| **path >= *prefix)
+            .is_some_and(|path| path.starts_with(&prefix))
+    }
+
     /// Number of files, index and logs included.
     pub fn len(&self) -> usize {
         self.files.len()

@@ -150,6 +150,7 @@ fn duplicates_one_looked_up(bencher: Bencher<'_, '_>, count: u64) {
 
 #[divan::bench(sample_count = 20, args = [2_000, 10_000])]
 fn duplicates_clusters(bencher: Bencher<'_, '_>, count: u64) {
-    let index = index(&notes(count));
-    bencher.bench(|| clusters(black_box(&index)));
+    let notes = notes(count);
+    let sketches: Vec<Sketch> = notes.iter().map(|note| Sketch::new(note)).collect();
+    bencher.bench(|| clusters(black_box(&sketches).iter().cloned(), NEAR));
 }

@@ -3,12 +3,16 @@
 //! # Not here
 //! The decision to merge, and the text of the result (`merge`).
 
-use super::merge::{Memory, again, is_untouchable, set};
+use super::desk::{Desk, Memory};
+use super::tally::{self, Step};
 use super::{Stated, What};
-use crate::snapshot::Snapshot;
 use crate::topic::{self, Field, Topic, Triggers};
 use crate::trust::Trust;
 use dormouse_guard::paths::SafePath;
+
+/// Most files that a merged one names as its sources; the journal has all of them. A thousand copies
+/// of one note would otherwise become a list longer than the note.
+const MOST_SOURCES: usize = 32;
 
 /// Front matter of a merged file, as far as it changes.
 pub(super) fn fields(keeper: &Memory, gone: &Memory) -> Vec<Field> {
@@ -20,6 +24,7 @@ pub(super) fn fields(keeper: &Memory, gone: &Memory) -> Vec<Field> {
             sources.push(name.clone());
         }
     }
+    sources.truncate(MOST_SOURCES);
     let mut fields = vec![Field::Sources(sources)];
     if k.name.is_empty() && !g.name.is_empty() {
         fields.push(Field::Name(g.name.clone()));
@@ -88,14 +93,9 @@ pub(super) fn with_keys(text: &str, other: &str) -> String {
 }
 
 /// Marks two memories as contradicting each other. Untouchable files stay unmarked.
-pub(super) fn contradict(
-    snapshot: &mut Snapshot,
-    changes: &mut Vec<Stated>,
-    a: &SafePath,
-    b: &SafePath,
-) {
+pub(super) fn contradict(desk: &mut Desk<'_>, a: &SafePath, b: &SafePath) {
     for (path, other) in [(a, b), (b, a)] {
-        let Some(memory) = again(snapshot, path).filter(|m| !is_untouchable(path, &m.text)) else {
+        let Some(memory) = desk.memory(path).filter(|memory| !memory.is_untouchable()) else {
             continue;
         };
         let mut list = contradicted(&memory.text);
@@ -104,12 +104,9 @@ pub(super) fn contradict(
             continue;
         }
         list.push(other.to_string());
-        set(
-            snapshot,
-            path,
-            topic::edit(&memory.text, &[Field::Contradicts(list)]),
-        );
-        changes.push(Stated {
+        let marked = topic::edit(&memory.text, &[Field::Contradicts(list)]);
+        desk.set(path, marked);
+        desk.state(Stated {
             path: path.clone(),
             what: What::Contradicts,
             reason: format!("{other} is about the same, but a number or a negation differs"),
@@ -134,12 +131,7 @@ pub(super) fn contradicted(text: &str) -> Vec<String> {
 }
 
 /// Lets links to a file lead to another.
-pub(super) fn relink(
-    snapshot: &mut Snapshot,
-    changes: &mut Vec<Stated>,
-    from: &SafePath,
-    to: &SafePath,
-) {
+pub(super) fn relink(desk: &mut Desk<'_>, from: &SafePath, to: &SafePath) {
     let bare = |path: &SafePath| path.as_str().trim_end_matches(".md").to_owned();
     let pairs = [
         (format!("[[{}]]", bare(from)), format!("[[{}]]", bare(to))),
@@ -147,23 +139,20 @@ pub(super) fn relink(
         (format!("[[{from}"), format!("[[{to}")),
         (format!("]({from})"), format!("]({to})")),
     ];
-    let others: Vec<SafePath> = snapshot.topics().map(|(path, _)| path.clone()).collect();
-    for path in others {
-        let Some(memory) = again(snapshot, &path) else {
-            continue;
-        };
+    for memory in desk.linking(from) {
+        tally::add(Step::Linked, 1);
         let mut text = memory.text.clone();
         for (old, new) in &pairs {
             if text.contains(old.as_str()) {
                 text = text.replace(old.as_str(), new);
             }
         }
-        text = follow(&text, &memory.topic, from, to, &path);
+        text = follow(&text, &memory.topic, from, to, &memory.path);
         // Writing an untouchable file would spoil the whole dream.
-        if text != memory.text && !is_untouchable(&path, &memory.text) {
-            set(snapshot, &path, text);
-            changes.push(Stated {
-                path,
+        if text != memory.text && !memory.is_untouchable() {
+            desk.set(&memory.path, text);
+            desk.state(Stated {
+                path: memory.path.clone(),
                 what: What::Linked,
                 reason: format!("{from} is part of {to} now"),
                 sources: Vec::new(),

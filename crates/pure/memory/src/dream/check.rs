@@ -9,8 +9,9 @@
 //! Sources and trust of new statements (`lineage`); mending; the question if a change is an
 //! improvement.
 
+use super::lines::Lines;
 use super::sentence::{Reader, unlinked};
-use super::support::{Ground, percent};
+use super::support::{Ground, Side, percent};
 use super::{Declared, Objection, Writing};
 use crate::daily;
 use crate::index::{self, IndexFacts, IndexPast, Limits, Missing};
@@ -22,7 +23,8 @@ use dormouse_guard::paths::SafePath;
 use dormouse_guard::secrets;
 use jiff::civil::Date;
 use serde_json::{Map, Value};
-use std::collections::BTreeSet;
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Keys that Dormouse writes itself; all others belong to other tools and must survive.
 const OWN_KEYS: [&str; 13] = [
@@ -133,6 +135,10 @@ pub(super) struct Check<'a> {
     pub(super) limits: &'a CheckLimits,
     pub(super) reader: Reader,
     pub(super) objections: Vec<Objection>,
+    /// Declared merges by their file, each with its sources, and by their sources.
+    made_of: HashMap<&'a SafePath, BTreeSet<&'a SafePath>>,
+    went_into: HashMap<&'a SafePath, BTreeSet<&'a SafePath>>,
+    ground: OnceCell<Ground>,
 }
 
 impl<'a> Check<'a> {
@@ -143,6 +149,14 @@ impl<'a> Check<'a> {
         declared: &'a Declared,
         limits: &'a CheckLimits,
     ) -> Self {
+        let mut made_of: HashMap<_, BTreeSet<_>> = HashMap::new();
+        let mut went_into: HashMap<_, BTreeSet<_>> = HashMap::new();
+        for merge in &declared.merges {
+            for source in &merge.sources {
+                made_of.entry(&merge.into).or_default().insert(source);
+                went_into.entry(source).or_default().insert(&merge.into);
+            }
+        }
         Self {
             before,
             after,
@@ -150,7 +164,25 @@ impl<'a> Check<'a> {
             limits,
             reader: Reader::new(),
             objections: Vec::new(),
+            made_of,
+            went_into,
+            ground: OnceCell::new(),
         }
+    }
+
+    /// Files that a dream says another was made of.
+    pub(super) fn sources_of(&self, path: &SafePath) -> impl Iterator<Item = &'a SafePath> {
+        let sources = self.made_of.get(path).cloned().unwrap_or_default();
+        sources.into_iter()
+    }
+
+    /// Sentences of both directories. Made at the first need: reading every file is the dearest
+    /// part of the check.
+    pub(super) fn ground(&self) -> &Ground {
+        self.ground.get_or_init(|| {
+            let (excerpts, writing) = (&self.declared.excerpts, &self.limits.writing);
+            Ground::between(&self.reader, self.before, self.after, excerpts, writing)
+        })
     }
 
     /// Looks at each changed file by itself.
@@ -286,24 +318,15 @@ impl<'a> Check<'a> {
 
     /// Objects if a line that is not Dormouse's is changed or gone.
     fn kept_lines(&mut self, text: &str, old: &str, mended: &str) {
-        let mut left: Vec<&str> = text.lines().collect();
-        left.sort_unstable();
-        let mut stay: Vec<&str> = mended.lines().collect();
-        stay.sort_unstable();
+        let (mut left, mut stay) = (Lines::of(text), Lines::of(mended));
         for (number, line) in old.lines().enumerate() {
             // Lines that mending changes are Dormouse's own.
-            let Ok(at) = stay.binary_search(&line) else {
+            if !stay.take(line) || left.take(line) {
                 continue;
-            };
-            stay.remove(at);
-            match left.binary_search(&line) {
-                Ok(at) => {
-                    left.remove(at);
-                }
-                Err(_) if self.is_own_line(line) || line.trim().is_empty() => {}
-                Err(_) => self
-                    .objections
-                    .push(Objection::IndexLineLost { line: number + 1 }),
+            }
+            if !self.is_own_line(line) && !line.trim().is_empty() {
+                self.objections
+                    .push(Objection::IndexLineLost { line: number + 1 });
             }
         }
     }
@@ -321,14 +344,21 @@ impl<'a> Check<'a> {
     /// Objects to new lines of the index that are no lines of memories, or say more than those.
     fn index_lines(&mut self, text: &str, old: &str) {
         let known: BTreeSet<&str> = old.lines().map(str::trim).collect();
-        let entries = index::entries(text);
+        let mut entries: HashMap<usize, index::IndexEntry> = HashMap::new();
+        for entry in index::entries(text) {
+            entries.entry(entry.line).or_insert(entry);
+        }
+        let mut earlier: HashMap<SafePath, Vec<index::IndexEntry>> = HashMap::new();
+        for entry in index::entries(old) {
+            earlier.entry(entry.path.clone()).or_default().push(entry);
+        }
         for (number, line) in text.lines().enumerate() {
             let line = line.trim();
             let number = number + 1;
             if line.is_empty() || known.contains(line) || index::is_remark(line) {
                 continue;
             }
-            let Some(entry) = entries.iter().find(|entry| entry.line == number) else {
+            let Some(entry) = entries.get(&number) else {
                 // A new heading is harmless unless it states a number.
                 let heading = self.reader.sentence(line);
                 if !line.starts_with('#') || heading.figures().next().is_some() {
@@ -337,7 +367,8 @@ impl<'a> Check<'a> {
                 }
                 continue;
             };
-            if !self.is_hook_of(entry, old) {
+            let earlier = earlier.get(&entry.path).map_or(&[][..], Vec::as_slice);
+            if !self.is_hook_of(entry, earlier) {
                 let Ok(path) = SafePath::parse(INDEX) else {
                     continue;
                 };
@@ -346,15 +377,12 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn is_hook_of(&self, entry: &index::IndexEntry, old: &str) -> bool {
+    /// True if a line says no more than its memory, or than earlier lines about it.
+    fn is_hook_of(&self, entry: &index::IndexEntry, earlier: &[index::IndexEntry]) -> bool {
         let Some(file) = self.after.get(&entry.path) else {
             return true;
         };
         let hook = entry.hook.trim_end_matches('…').trim_end();
-        let earlier: Vec<_> = index::entries(old)
-            .into_iter()
-            .filter(|line| line.path == entry.path)
-            .collect();
         // A shortened beginning ends in `…`; it need not say all.
         let description = Topic::read(&file.text()).description;
         let begins = |whole: &str| {
@@ -366,34 +394,42 @@ impl<'a> Check<'a> {
         }
         let mut said = Snapshot::new();
         said.insert(entry.path.clone(), file.clone());
-        let mut ground = Ground::of(&self.reader, &said, &[], &self.limits.writing);
+        let mut ground = Ground::of(&self.reader, &said, &self.limits.writing);
         // An old line may say more than its file; a dream may keep those words.
         for line in earlier {
             ground.say(&self.reader, &format!("{} {}", line.title, line.hook));
         }
         ground
-            .support(&self.reader.sentence(hook), SUPPORT_PERCENT)
+            .support(
+                &self.reader.sentence(hook),
+                SUPPORT_PERCENT,
+                Side::After,
+                &[],
+            )
             .is_some()
     }
 
     /// Objects if too many memories are gone, or emptied.
     fn losses(&mut self, transaction: &Transaction) {
-        let mut ground = None;
         let mut lost = Vec::new();
         for operation in &transaction.operations {
             let path = &operation.path;
             let Some(old) = self.before.get(path).filter(|_| is_topic(path)) else {
                 continue;
             };
-            let ground = ground.get_or_insert_with(|| {
-                Ground::of(&self.reader, self.after, &[], &self.limits.writing)
-            });
+            // Its own new text, and the files it went into.
+            let heirs = self.went_into.get(path).into_iter().flatten().copied();
+            let heirs: Vec<SafePath> = heirs.chain([path]).cloned().collect();
             let text = old.text();
             let body = unlinked(&text[Topic::read(&text).body..]);
             let said = self.reader.sentences(&body);
             let kept = said
                 .iter()
-                .filter(|sentence| ground.support(sentence, SUPPORT_PERCENT).is_some())
+                .filter(|sentence| {
+                    let ground = self.ground();
+                    let heir = ground.support(sentence, SUPPORT_PERCENT, Side::After, &heirs);
+                    heir.is_some()
+                })
                 .count();
             // A file whose every sentence lives on elsewhere was merged, not lost.
             let gone = operation.content.is_none() && kept < said.len();
@@ -402,11 +438,11 @@ impl<'a> Check<'a> {
             }
         }
         let all = self.before.topics().count();
-        let stated = |path: &SafePath| {
-            let mut losses = self.declared.losses.iter();
-            losses.any(|loss| loss.path == *path && !loss.reason.trim().is_empty())
-        };
-        let unstated: Vec<SafePath> = lost.iter().filter(|path| !stated(path)).cloned().collect();
+        let losses = self.declared.losses.iter();
+        let reasoned = losses.filter(|loss| !loss.reason.trim().is_empty());
+        let stated: HashSet<&SafePath> = reasoned.map(|loss| &loss.path).collect();
+        let unstated = lost.iter().filter(|path| !stated.contains(path));
+        let unstated: Vec<SafePath> = unstated.cloned().collect();
         if !unstated.is_empty() && percent(lost.len(), all) > self.limits.loss.as_f64() {
             self.objections.push(Objection::Losses {
                 lost: lost.len(),

@@ -11,7 +11,7 @@
 
 use super::dating::{Written, absolute};
 use super::merge::set;
-use super::sentence::Reader;
+use super::sentence::{Reader, Spoken};
 use super::{Stated, What};
 use crate::daily;
 use crate::snapshot::Snapshot;
@@ -46,10 +46,24 @@ pub(super) fn distil(snapshot: &mut Snapshot, changes: &mut Vec<Stated>, today: 
         // A log with a credential in it cannot even be marked, because every write is scanned.
         .filter(|(_, _, text)| secrets::scan(text).is_empty())
         .collect();
+    if logs.is_empty() {
+        return;
+    }
+    let reader = Reader::new();
+    let mut known = Spoken::default();
+    for (_, file) in snapshot.topics() {
+        for sentence in reader.sentences(&file.text()) {
+            known.add(&sentence);
+        }
+    }
     for (log, day, text) in logs {
-        let new = worth_keeping(snapshot, unread(&text), day);
+        let new = worth_keeping(&reader, &known, unread(&text), day);
         if !new.is_empty() {
             keep(snapshot, changes, &log, day, &new);
+        }
+        // Memories of this very dream count too: two logs often repeat a sentence.
+        for sentence in &new {
+            known.add(&reader.sentence(sentence));
         }
         // The mark counts only on a line of its own.
         let end = if text.ends_with('\n') { "" } else { "\n" };
@@ -72,19 +86,13 @@ fn unread(text: &str) -> &str {
 }
 
 /// Sentences that state a rule, a decision or a date, and that no memory has.
-fn worth_keeping(snapshot: &Snapshot, text: &str, day: Date) -> Vec<String> {
+fn worth_keeping(reader: &Reader, known: &Spoken, text: &str, day: Date) -> Vec<String> {
     let passage = Passage {
         text,
         voice: Voice::Assistant,
     };
     // Without a limit: only the features of each sentence are wanted, not a shorter text.
     let summary = summarise(&[passage], Budget::Chars(usize::MAX));
-    let reader = Reader::new();
-    // Memories of this very dream count too: two logs often repeat a sentence.
-    let known: Vec<_> = snapshot
-        .topics()
-        .flat_map(|(_, file)| reader.sentences(&file.text()))
-        .collect();
     let mut kept = Vec::new();
     for pick in summary.picks {
         let sentence = text[pick.range.clone()].trim();
@@ -103,7 +111,7 @@ fn worth_keeping(snapshot: &Snapshot, text: &str, day: Date) -> Vec<String> {
         let sentence = dated.unwrap_or_else(|| sentence.to_owned());
         let sentence = show::flat(&sentence);
         let read = reader.sentence(&sentence);
-        if !known.iter().any(|old| read.repeats(old)) && kept.len() < MOST_SENTENCES {
+        if !known.has(&read) && kept.len() < MOST_SENTENCES {
             kept.push(sentence);
         }
     }

@@ -13,7 +13,7 @@ use super::check::{Check, CheckLimits, SUPPORT_PERCENT, front, is_own_key};
 use super::distil::MARK;
 use super::merge::set;
 use super::sentence::unlinked;
-use super::support::{Ground, source_trust};
+use super::support::{Side, source_trust};
 use super::{Declared, Objection};
 use crate::daily;
 use crate::index;
@@ -36,7 +36,6 @@ impl Check<'_> {
                 });
             }
         }
-        let mut ground = None;
         for operation in &transaction.operations {
             let path = &operation.path;
             // An index of a folder states things as well; the one at the top was looked at.
@@ -45,13 +44,8 @@ impl Check<'_> {
             let Some(content) = operation.content.as_ref().filter(|_| checked) else {
                 continue;
             };
-            // Built at the first need: reading every file is the dearest part of the check.
-            let ground = ground.get_or_insert_with(|| {
-                let excerpts = &self.declared.excerpts;
-                Ground::of(&self.reader, self.before, excerpts, &self.limits.writing)
-            });
             let text = String::from_utf8_lossy(content);
-            let (due, invented) = self.lineage(path, &text, ground);
+            let (due, invented) = self.lineage(path, &text);
             for sentence in invented {
                 let path = path.clone();
                 self.objections.push(Objection::invented(path, &sentence));
@@ -67,7 +61,7 @@ impl Check<'_> {
     }
 
     /// Trust that a changed file may have, and its sentences without a source.
-    fn lineage(&self, path: &SafePath, text: &str, ground: &Ground) -> (Trust, Vec<String>) {
+    fn lineage(&self, path: &SafePath, text: &str) -> (Trust, Vec<String>) {
         let topic = Topic::read(text);
         let trust_of = |path: &SafePath| {
             let file = self.before.get(path)?;
@@ -77,12 +71,11 @@ impl Check<'_> {
             .sources
             .iter()
             .filter_map(|name| SafePath::parse(name).ok());
-        let merges = self.declared.merges.iter();
-        let declared = merges.filter(|merge| merge.into == *path);
-        let declared = declared.flat_map(|merge| merge.sources.iter().cloned());
-        let parents = named.chain(declared).chain([path.clone()]);
+        let declared = self.sources_of(path).cloned();
+        let parents: Vec<SafePath> = named.chain(declared).chain([path.clone()]).collect();
         let mut due = parents
-            .filter_map(|parent| trust_of(&parent))
+            .iter()
+            .filter_map(trust_of)
             .min()
             // No parent at all: then every sentence needs support, which sets the trust.
             .unwrap_or(Trust::User);
@@ -102,7 +95,8 @@ impl Check<'_> {
             if known.iter().any(|old| sentence.repeats(old)) {
                 continue;
             }
-            match ground.support(sentence, SUPPORT_PERCENT) {
+            let ground = self.ground();
+            match ground.support(sentence, SUPPORT_PERCENT, Side::Before, &parents) {
                 Some(trust) => due = due.min(trust),
                 None => invented.push(sentence.text.clone()),
             }
@@ -113,10 +107,8 @@ impl Check<'_> {
     /// Objects to lost keys of other tools in the files that one was made of.
     fn merged_keys(&mut self, path: &SafePath, text: &str) {
         let values = front(text);
-        let merges = self.declared.merges.iter();
-        let sources = merges
-            .filter(|merge| merge.into == *path)
-            .flat_map(|merge| &merge.sources)
+        let sources = self
+            .sources_of(path)
             .filter(|source| *source != path && is_topic(source));
         let mut lost = BTreeSet::new();
         for file in sources.filter_map(|source| self.before.get(source)) {
@@ -143,17 +135,13 @@ pub fn stamped(
     let mut after = staged.clone();
     let check = Check::new(before, staged, declared, limits);
     let changed = between(before, staged, Author::Dream, "");
-    let mut ground = None;
     for operation in &changed.operations {
         let path = &operation.path;
         let content = operation.content.as_deref().map(std::str::from_utf8);
         let Some(Ok(text)) = content.filter(|_| is_topic(path) && !is_pinned(path)) else {
             continue;
         };
-        let ground = ground.get_or_insert_with(|| {
-            Ground::of(&check.reader, before, &declared.excerpts, &limits.writing)
-        });
-        let (due, _) = check.lineage(path, text, ground);
+        let (due, _) = check.lineage(path, text);
         if source_trust(path, &Topic::read(text)) > due {
             set(&mut after, path, topic::edit(text, &[Field::Trust(due)]));
         }

@@ -17,53 +17,24 @@
 //! ([`crate::write`]).
 
 use super::carry::{contradict, fields, relink, with_keys};
+use super::desk::{Desk, Memory};
 use super::sentence::{Reader, Sentence};
+use super::tally::{self, Step};
 use super::{Stated, What};
 use crate::snapshot::{Snapshot, StoredFile, is_pinned};
-use crate::topic::{self, Topic};
+use crate::topic;
 use crate::transaction::MOST_BYTES;
-use crate::write::dependents;
-use dormouse_core::hash::Hash;
 use dormouse_guard::paths::SafePath;
 use dormouse_guard::secrets;
-use dormouse_text::duplicates::{Index, Likeness, NEAR, Sketch, clusters};
+use dormouse_text::duplicates::{Likeness, NEAR, Sketch, clusters};
 use dormouse_text::segment::{Kind, segment};
 use jiff::civil::Date;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::rc::Rc;
 
-/// Memory that is compared.
-#[derive(Clone)]
-pub(super) struct Memory {
-    pub(super) path: SafePath,
-    pub(super) text: String,
-    pub(super) topic: Topic,
-}
-
-impl Memory {
-    fn body(&self) -> &str {
-        &self.text[self.topic.body..]
-    }
-
-    /// Text by which it is compared.
-    fn statement(&self) -> &str {
-        let body = self.body().trim();
-        if body.is_empty() {
-            &self.topic.description
-        } else {
-            body
-        }
-    }
-
-    fn is_untouchable(&self) -> bool {
-        is_untouchable(&self.path, &self.text)
-    }
-
-    fn is_complete(&self) -> bool {
-        !self.topic.name.is_empty()
-            && !self.topic.description.is_empty()
-            && self.topic.kind.is_some()
-    }
-}
+/// Most memories of a group that are marked as contradicting its first. A handful may be versions of
+/// one fact; a dozen that differ in a number are statements about a dozen things.
+const MOST_CONTRARY: usize = 8;
 
 /// True if a dream must leave a file as it is: it is pinned, or its content could not be written
 /// again (too long, a credential), so that touching it would spoil the whole dream.
@@ -86,72 +57,72 @@ enum Verdict {
 
 /// Merges until nothing is left to merge.
 pub(super) fn merge(snapshot: &mut Snapshot, changes: &mut Vec<Stated>, today: Date) {
-    let mut merger = Merger {
+    let merger = Merger {
         reader: Reader::new(),
-        sketches: BTreeMap::new(),
         today,
     };
+    let mut desk = Desk::new(snapshot, changes);
     // Ends, because each round but the last takes a file away.
-    while merger.round(snapshot, changes) {}
+    while merger.round(&mut desk) {}
 }
 
 struct Merger {
     reader: Reader,
-    sketches: BTreeMap<Hash, Sketch>,
     today: Date,
 }
 
 impl Merger {
     /// One look at all memories; returns true if any was merged.
-    fn round(&mut self, snapshot: &mut Snapshot, changes: &mut Vec<Stated>) -> bool {
-        let memories: Vec<Memory> = snapshot
-            .topics()
-            .filter_map(|(path, file)| read(path, file))
+    fn round(&self, desk: &mut Desk<'_>) -> bool {
+        let memories: Vec<Rc<Memory>> = desk
+            .memories()
             .filter(|memory| !memory.topic.is_over(self.today))
             .filter(|memory| !memory.statement().trim().is_empty())
+            .cloned()
             .collect();
-        let mut index = Index::new(NEAR);
-        for memory in &memories {
-            let key = Hash::of(memory.statement().as_bytes());
-            // Cached by content: each round would otherwise sketch every memory again.
-            let sketch = self.sketches.entry(key);
-            index.insert(
-                sketch
-                    .or_insert_with(|| Sketch::new(memory.statement()))
-                    .clone(),
-            );
-        }
+        let sketches = memories.iter().map(|memory| memory.sketch().clone());
+        let found = clusters(sketches, NEAR);
+        tally::add(Step::Compared, found.compared);
         let mut merged = false;
-        for cluster in clusters(&index) {
-            let mut first = memories[cluster.first].clone();
+        for cluster in found.groups {
+            // As it is now: links in it may have followed an earlier merge of this round.
+            let now = |desk: &Desk<'_>, number: usize| desk.memory(&memories[number].path);
+            let Some(mut first) = now(desk, cluster.first) else {
+                continue;
+            };
+            let mut contrary = Vec::new();
             for found in &cluster.others {
-                let other = memories[found.id].clone();
-                let verdict = self.judge(snapshot, &first, &other, found.likeness);
-                let (keeper, gone) = match verdict {
+                let Some(other) = now(desk, found.id) else {
+                    continue;
+                };
+                let (keeper, gone) = match self.judge(desk, &first, &other, found.likeness) {
                     Verdict::Apart => continue,
                     Verdict::Contradict => {
-                        contradict(snapshot, changes, &first.path, &other.path);
-                        if let Some(marked) = again(snapshot, &first.path) {
-                            first = marked;
-                        }
+                        contrary.push(other);
                         continue;
                     }
-                    Verdict::Merge => (first.clone(), other),
-                    Verdict::MergeBack => (other, first.clone()),
+                    Verdict::Merge => (Rc::clone(&first), other),
+                    Verdict::MergeBack => (other, Rc::clone(&first)),
                 };
-                if !self.join(snapshot, changes, &keeper, &gone) {
+                if !self.join(desk, &keeper, &gone) {
                     continue;
                 }
                 merged = true;
-                if let Some(joined) = again(snapshot, &keeper.path) {
+                if let Some(joined) = desk.memory(&keeper.path) {
                     first = joined;
+                }
+            }
+            // More are a series: the same said of many servers, tickets or days.
+            if contrary.len() <= MOST_CONTRARY {
+                for other in contrary {
+                    contradict(desk, &first.path, &other.path);
                 }
             }
         }
         merged
     }
 
-    fn judge(&self, snapshot: &Snapshot, a: &Memory, b: &Memory, likeness: Likeness) -> Verdict {
+    fn judge(&self, desk: &Desk<'_>, a: &Memory, b: &Memory, likeness: Likeness) -> Verdict {
         // A fact and a rule about the same thing are recalled for different reasons.
         let kinds = matches!((a.topic.kind, b.topic.kind), (Some(a), Some(b)) if a != b);
         // One file has one last day; merged, one of the two would end wrongly.
@@ -171,12 +142,8 @@ impl Merger {
             return Verdict::Contradict;
         }
         // A link from an untouchable file cannot follow, so its target must stay.
-        let linked = |memory: &Memory| {
-            let from = dependents(snapshot, &memory.path).into_iter();
-            let mut from = from.filter_map(|path| Some((path, snapshot.get(path)?)));
-            from.any(|(path, file)| is_untouchable(path, &file.text()))
-        };
-        match (held_a || linked(a), held_b || linked(b)) {
+        let (fixed_a, fixed_b) = (desk.is_fixed(&a.path), desk.is_fixed(&b.path));
+        match (held_a || fixed_a, held_b || fixed_b) {
             (true, true) => Verdict::Apart,
             // An untouchable file is not added to; the other may go if it says nothing of its own.
             (true, false) if held_a && !only_b.is_empty() => Verdict::Apart,
@@ -188,34 +155,28 @@ impl Merger {
     }
 
     /// Puts one memory into another; refuses if that would become too long.
-    fn join(
-        &self,
-        snapshot: &mut Snapshot,
-        changes: &mut Vec<Stated>,
-        keeper: &Memory,
-        gone: &Memory,
-    ) -> bool {
+    fn join(&self, desk: &mut Desk<'_>, keeper: &Memory, gone: &Memory) -> bool {
         if !keeper.is_untouchable() {
             let text = self.joined(keeper, gone);
             if text.len() > MOST_BYTES {
                 return false;
             }
-            set(snapshot, &keeper.path, text);
-            changes.push(Stated {
+            desk.set(&keeper.path, text);
+            desk.state(Stated {
                 path: keeper.path.clone(),
                 what: What::Merged,
                 reason: format!("{} says nearly the same", gone.path),
                 sources: vec![keeper.path.clone(), gone.path.clone()],
             });
         }
-        snapshot.remove(&gone.path);
-        changes.push(Stated {
+        desk.remove(&gone.path);
+        desk.state(Stated {
             path: gone.path.clone(),
             what: What::Removed,
             reason: format!("it is part of {} now", keeper.path),
             sources: vec![keeper.path.clone()],
         });
-        relink(snapshot, changes, &gone.path, &keeper.path);
+        relink(desk, &gone.path, &keeper.path);
         true
     }
 
@@ -298,18 +259,6 @@ fn differ(mine: &[&Sentence], theirs: &[&Sentence]) -> bool {
 fn better(a: &Memory, b: &Memory) -> bool {
     let rank = |memory: &Memory| (memory.is_complete(), memory.body().trim().len());
     rank(a) > rank(b)
-}
-
-fn read(path: &SafePath, file: &StoredFile) -> Option<Memory> {
-    // Bytes that are no text would not survive a merge.
-    let text = std::str::from_utf8(&file.content).ok()?.to_owned();
-    let topic = Topic::read(&text);
-    let path = path.clone();
-    Some(Memory { path, text, topic })
-}
-
-pub(super) fn again(snapshot: &Snapshot, path: &SafePath) -> Option<Memory> {
-    read(path, snapshot.get(path)?)
 }
 
 pub(super) fn set(snapshot: &mut Snapshot, path: &SafePath, text: String) {

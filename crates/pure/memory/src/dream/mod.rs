@@ -19,19 +19,24 @@
 mod carry;
 mod check;
 mod dating;
+mod desk;
 mod directive;
 mod distil;
 mod gates;
 #[cfg(test)]
 mod laws;
 mod lineage;
+mod lines;
 mod merge;
 mod objection;
 mod offline;
 mod rebase;
 mod report;
+#[cfg(test)]
+mod scale_tests;
 mod sentence;
 mod support;
+mod tally;
 mod task;
 #[cfg(test)]
 mod testing;

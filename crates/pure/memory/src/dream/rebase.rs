@@ -10,15 +10,16 @@
 //! Detecting the change and swapping the rest in (`dormouse-memdir`).
 
 use super::carry::contradicted;
+use super::desk::Links;
 use super::{CheckLimits, Merge};
 use crate::index::{self, IndexFacts, Missing};
 use crate::snapshot::{INDEX, Snapshot};
 use crate::topic::Topic;
 use crate::transaction::{Expected, Operation, Transaction};
-use crate::write::dependents;
+use crate::write::{dependents, links_to};
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Part of a dream that was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,6 +98,8 @@ fn bonds(
             bind(&merge.into, source);
         }
     }
+    let changed: HashSet<&SafePath> = files.iter().map(|operation| &operation.path).collect();
+    let links = Links::of(before);
     for operation in files {
         let path = &operation.path;
         // Alone, too: a changed file must be a key to be looked at.
@@ -113,15 +116,27 @@ fn bonds(
                 }
             }
             None => {
-                for other in dependents(before, path) {
-                    if files.iter().any(|changed| changed.path == *other) {
-                        bind(path, other);
+                for other in linking(before, &links, path) {
+                    if changed.contains(&other) {
+                        bind(path, &other);
                     }
                 }
             }
         }
     }
     bonds
+}
+
+/// Memories that link to a file.
+fn linking(snapshot: &Snapshot, links: &Links, path: &SafePath) -> Vec<SafePath> {
+    let Some(mentions) = links.to(path) else {
+        return dependents(snapshot, path).into_iter().cloned().collect();
+    };
+    let links = |other: &&SafePath| {
+        let file = snapshot.get(other);
+        *other != path && file.is_some_and(|file| links_to(&file.text(), path))
+    };
+    mentions.filter(links).cloned().collect()
 }
 
 /// Index of the dream if all of the dream stands and no other process touched the index, otherwise

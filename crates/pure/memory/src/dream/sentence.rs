@@ -6,7 +6,7 @@
 
 use dormouse_text::segment::{Kind, segment};
 use dormouse_text::words::{Language, Stemming, StopWords, Tokeniser};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// Words that negate a statement.
 const NEGATIONS: [&str; 27] = [
@@ -136,6 +136,53 @@ impl Sentence {
     }
 }
 
+/// Sentences that were said, by their words, so that a repetition is found without reading all.
+#[derive(Default)]
+pub(super) struct Spoken {
+    numbers: HashMap<String, usize>,
+    /// Sentences with a word, by its number.
+    by_word: Vec<Vec<usize>>,
+    /// Words of each sentence in order, and its sign.
+    said: Vec<(Vec<usize>, bool)>,
+}
+
+impl Spoken {
+    pub(super) fn add(&mut self, sentence: &Sentence) {
+        let id = self.said.len();
+        let mut words = Vec::with_capacity(sentence.words.len());
+        for word in &sentence.words {
+            let next = self.by_word.len();
+            let number = *self.numbers.entry(word.clone()).or_insert(next);
+            if number == next {
+                self.by_word.push(Vec::new());
+            }
+            if self.by_word[number].last() != Some(&id) {
+                self.by_word[number].push(id);
+            }
+            words.push(number);
+        }
+        self.said.push((words, sentence.negated));
+    }
+
+    /// True if one of the sentences says all of this one; see [`Sentence::repeats`].
+    pub(super) fn has(&self, sentence: &Sentence) -> bool {
+        let words = sentence.words.iter().map(|word| self.numbers.get(word));
+        let Some(words) = words.collect::<Option<Vec<&usize>>>() else {
+            return false;
+        };
+        let rarest = words.iter().map(|word| &self.by_word[**word]);
+        let Some(rarest) = rarest.min_by_key(|list| list.len()) else {
+            return self.said.iter().any(|(_, sign)| *sign == sentence.negated);
+        };
+        rarest.iter().any(|id| {
+            let (said, negated) = &self.said[*id];
+            let mut rest = said.iter();
+            *negated == sentence.negated
+                && words.iter().all(|word| rest.any(|other| other == *word))
+        })
+    }
+}
+
 /// Text without the targets of its links to files: the target is no statement, and it changes when
 /// files are merged.
 pub(super) fn unlinked(text: &str) -> String {
@@ -189,6 +236,11 @@ mod tests {
             ("**", true),
         ] {
             assert_eq!(reader.sentence(text).repeats(&whole), expected, "{text}");
+            let mut spoken = Spoken::default();
+            spoken.add(&reader.sentence("Something else."));
+            assert!(!spoken.has(&whole));
+            spoken.add(&whole);
+            assert_eq!(spoken.has(&reader.sentence(text)), expected, "{text}");
         }
     }
 }

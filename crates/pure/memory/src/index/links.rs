@@ -55,6 +55,8 @@ struct Found {
 /// List item of the text.
 struct Item {
     range: Range<usize>,
+    /// Number of items around it.
+    depth: usize,
     /// True if it has items of its own.
     nested: bool,
     /// Links directly in it, those that lead elsewhere among them.
@@ -103,6 +105,7 @@ fn parsed(text: &str) -> (Vec<Found>, Vec<Item>, Vec<Range<usize>>) {
                 open.push(items.len());
                 items.push(Item {
                     range,
+                    depth: open.len() - 1,
                     nested: false,
                     links: 0,
                 });
@@ -153,10 +156,10 @@ fn with_blanks(
     items: &mut [Item],
     opaque: &[Range<usize>],
 ) -> Vec<Found> {
+    let taken = joined_ranges(known.iter().map(|found| &found.link).chain(opaque));
     let overlaps = |range: &Range<usize>| {
-        let links = known.iter().map(|found| &found.link);
-        let mut all = links.chain(opaque);
-        all.any(|other| other.start < range.end && range.start < other.end)
+        let next = taken.partition_point(|other| other.end <= range.start);
+        taken.get(next).is_some_and(|other| other.start < range.end)
     };
     let mut found = Vec::new();
     for (middle, _) in text.match_indices("](") {
@@ -172,9 +175,7 @@ fn with_blanks(
         if !dest.contains(' ') || !markdown || !rest[end..].starts_with(')') || overlaps(&link) {
             continue;
         }
-        // Innermost: of those around it the one that begins last.
-        let around = |item: &Item| item.range.contains(&start);
-        let item = items.iter().rposition(around);
+        let item = innermost(items, start);
         if let Some(item) = item.and_then(|item| items.get_mut(item)) {
             item.links += 1;
         }
@@ -186,6 +187,35 @@ fn with_blanks(
         });
     }
     found
+}
+
+/// Ranges in order, with those that touch or overlap made one.
+fn joined_ranges<'a>(ranges: impl Iterator<Item = &'a Range<usize>>) -> Vec<Range<usize>> {
+    let mut all: Vec<Range<usize>> = ranges.filter(|range| !range.is_empty()).cloned().collect();
+    all.sort_by_key(|range| range.start);
+    let mut joined: Vec<Range<usize>> = Vec::new();
+    for range in all {
+        match joined.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => joined.push(range),
+        }
+    }
+    joined
+}
+
+/// Item around a place: of several the one that begins last. Items come in the order of the text.
+fn innermost(items: &[Item], place: usize) -> Option<usize> {
+    let before = items.partition_point(|item| item.range.start <= place);
+    for at in (0..before).rev() {
+        if items[at].range.contains(&place) {
+            return Some(at);
+        }
+        // An outermost item that ended before the place: so did all before it.
+        if items[at].depth == 0 {
+            break;
+        }
+    }
+    None
 }
 
 /// File of the directory that a destination means; `None` if it leads elsewhere.

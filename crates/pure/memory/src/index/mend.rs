@@ -234,22 +234,25 @@ pub(super) fn is_own(
 
 /// True for a file of the directory or a folder with one in it.
 pub(super) fn exists(snapshot: &Snapshot, path: &SafePath) -> bool {
-    let folder = || {
-        let prefix = format!("{path}/");
-        let mut files = snapshot.files();
-        files.any(|(other, _)| other.as_str().starts_with(&prefix))
-    };
-    snapshot.get(path).is_some() || (!is_topic(path) && folder())
+    snapshot.get(path).is_some() || (!is_topic(path) && snapshot.has_folder(path))
 }
 
 /// Files that the lines which stay link to.
 fn linked(pieces: &[Piece], links: &[IndexEntry]) -> BTreeSet<SafePath> {
-    let gone = |link: &&IndexEntry| {
-        !pieces.iter().any(
-            |piece| matches!(piece, Piece::Gone(range, ..) if range.contains(&link.link.start)),
-        )
+    // In the order of the text, and none in another.
+    let gone: Vec<&Range<usize>> = pieces
+        .iter()
+        .filter_map(|piece| match piece {
+            Piece::Gone(range, ..) => Some(range),
+            Piece::Person(_) | Piece::Own(..) => None,
+        })
+        .collect();
+    let stays = |link: &&IndexEntry| {
+        let at = link.link.start;
+        let next = gone.partition_point(|range| range.end <= at);
+        !gone.get(next).is_some_and(|range| range.contains(&at))
     };
-    let stay = links.iter().filter(gone);
+    let stay = links.iter().filter(stays);
     stay.map(|link| link.path.clone()).collect()
 }
 

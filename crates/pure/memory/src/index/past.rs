@@ -45,9 +45,18 @@ impl IndexPast {
 
     /// Adds that Dormouse removed a file, and the index as it was then.
     pub fn add_removal(&mut self, path: &SafePath, index_then: &str) {
-        let past = self.files.entry(path.clone()).or_default();
+        self.add_removals(&BTreeSet::from([path]), index_then);
+    }
+
+    /// Adds that Dormouse removed files in one change, and the index as it was before.
+    pub fn add_removals(&mut self, paths: &BTreeSet<&SafePath>, index_then: &str) {
+        for path in paths {
+            self.files.entry((*path).clone()).or_default();
+        }
         for entry in entries(index_then) {
-            if entry.path == *path {
+            if paths.contains(&entry.path)
+                && let Some(past) = self.files.get_mut(&entry.path)
+            {
                 past.removed.insert(bare(&index_then[entry.range]));
             }
         }
@@ -62,6 +71,7 @@ impl IndexPast {
             .into_iter()
             .map(|entry| entry.path)
             .collect();
+        let mut removed = BTreeSet::new();
         for path in linked.iter().filter(|path| is_topic(path)) {
             let Some(old) = before.get(path) else {
                 continue;
@@ -71,8 +81,11 @@ impl IndexPast {
                 past.add_version(path, &old.text());
             }
             if new.is_none() {
-                past.add_removal(path, &index);
+                removed.insert(path);
             }
+        }
+        if !removed.is_empty() {
+            past.add_removals(&removed, &index);
         }
         past
     }

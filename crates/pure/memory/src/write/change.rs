@@ -119,16 +119,21 @@ pub(crate) fn supersede_in(
 
 /// Memories that link to a file, as `[[name]]` or `[[name.md]]`.
 pub fn dependents<'a>(snapshot: &'a Snapshot, path: &SafePath) -> Vec<&'a SafePath> {
-    let bare = path.as_str().strip_suffix(".md").unwrap_or(path.as_str());
-    let links = [format!("[[{bare}]]"), format!("[[{bare}.md]]")];
     let others = snapshot.topics().filter(|(other, _)| *other != path);
     others
-        .filter(|(_, file)| {
-            let text = file.text();
-            links.iter().any(|link| text.contains(link.as_str()))
-        })
+        .filter(|(_, file)| links_to(&file.text(), path))
         .map(|(other, _)| other)
         .collect()
+}
+
+/// True if a text links to a file, as `[[name]]` or `[[name.md]]`.
+pub(crate) fn links_to(text: &str, path: &SafePath) -> bool {
+    let bare = path.as_str().strip_suffix(".md").unwrap_or(path.as_str());
+    // The common part first: most texts have no link at all.
+    text.contains("[[")
+        && [format!("[[{bare}]]"), format!("[[{bare}.md]]")]
+            .iter()
+            .any(|link| text.contains(link.as_str()))
 }
 
 /// Marks the memories that link to a file for review. Automation leaves pinned ones unmarked.

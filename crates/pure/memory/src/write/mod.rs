@@ -21,8 +21,8 @@ mod change;
 mod tests;
 
 pub use add::{Added, NewMemory, Placement, add, free_path, place, render};
-pub(crate) use change::supersede_in;
 pub use change::{WriteError, dependents, edit, forget, pin, retext, unpin};
+pub(crate) use change::{links_to, supersede_in};
 
 use crate::snapshot::{INDEX, Snapshot};
 use crate::transaction::Transaction;

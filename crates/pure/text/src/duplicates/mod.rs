@@ -4,7 +4,7 @@
 //! A text becomes a [`Sketch`]: the set of its pairs of neighbouring words, hashed. The similarity
 //! of two texts is the overlap of these sets (Jaccard). An [`Index`] finds candidates by `MinHash`
 //! in bands (`minhash`) and then computes the overlap itself: reported pairs are verified, and
-//! pairs are missed with a known probability.
+//! pairs are missed with a known probability. The number of comparisons per text is bounded.
 //!
 //! Near duplicates that differ in a number or in a negation are reported as [`Likeness::Variant`]:
 //! "port 8080" and "port 9090" are not the same fact, and a caller that merges texts must not merge
@@ -21,8 +21,8 @@ mod sketch;
 #[cfg(test)]
 mod tests;
 
-pub use cluster::{Cluster, clusters};
-pub use index::{Found, Index};
+pub use cluster::{Cluster, Clusters, clusters};
+pub use index::{Found, Index, MOST_COMPARED};
 pub use sketch::{Overlap, Sketch};
 
 /// Default overlap from which on two texts count as near duplicates. Chosen on edited copies of

@@ -100,6 +100,11 @@ impl Sketch {
         ratio(mine.min(theirs), mine.max(theirs)) >= near.min(1.0)
     }
 
+    /// Hash of the words in their order.
+    pub(super) fn words(&self) -> u64 {
+        self.words
+    }
+
     pub(super) fn signature(&self) -> &Signature {
         &self.signature
     }

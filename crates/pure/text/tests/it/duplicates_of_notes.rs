@@ -100,11 +100,7 @@ fn bands_find_what_comparing_all_pairs_finds() {
 #[test]
 fn real_notes_hold_few_duplicates_and_they_are_plain_to_see() {
     let notes = notes();
-    let mut index = Index::new(NEAR);
-    for note in &notes {
-        index.insert(Sketch::new(note));
-    }
-    let groups = clusters(&index);
+    let groups = clusters(notes.iter().map(|note| Sketch::new(note)), NEAR).groups;
     for group in &groups {
         let title = |id: usize| notes[id].lines().next().unwrap_or_default();
         for other in &group.others {

@@ -163,8 +163,8 @@ proptest! {
                 prop_assert!((back.overlap.of_this - hit.overlap.of_other).abs() < 1e-12);
             }
         }
-        let clusters = clusters(&index);
-        let members = clusters.iter().flat_map(|cluster| {
+        let clusters = clusters(texts.iter().map(|text| Sketch::new(text)), NEAR);
+        let members = clusters.groups.iter().flat_map(|cluster| {
             std::iter::once(cluster.first).chain(cluster.others.iter().map(|found| found.id))
         });
         let mut members: Vec<_> = members.collect();
