@@ -186,7 +186,7 @@ impl Found<'_> {
     /// changed.
     pub(crate) fn update(
         &mut self,
-        change: impl FnOnce(&Snapshot) -> Result<Transaction, HostError>,
+        mut change: impl FnMut(&Snapshot) -> Result<Transaction, HostError>,
     ) -> Result<Option<JournalEntry>, HostError> {
         let (limits, today) = (limits(&self.host.settings()), day(self.host.now()));
         self.open()?.update(|snapshot| {

@@ -130,7 +130,7 @@ impl JudgedWrites {
         let mut outcome = None;
         let shared = self.shared(proposed);
         let dir = shared.map_or(&self.dir, |team| &team.dir);
-        // Judged under the writer's lock, so that two extractions cannot add the same memory.
+        // Judged inside the update, which asks again if another extraction added it meanwhile.
         let entry = dir.update(|snapshot| {
             let context = Context {
                 snapshot,

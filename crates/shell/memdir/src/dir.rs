@@ -2,9 +2,10 @@
 //!
 //! # Model
 //! Readers never wait. They note where the journal ends, read the files, and then lay the journal's
-//! later changes over them; so they see all of a change or nothing of it. Writers take turns. Each
-//! first finishes a change that a crash interrupted, then checks its own against the files as they
-//! are.
+//! later changes over them; so they see all of a change or nothing of it. Writers read and plan as
+//! readers do, and then take turns. Each first finishes a change that a crash interrupted, then
+//! compares the states of the files with those it planned on: only files that changed meanwhile are
+//! opened under the lock, and only then is the change planned again.
 //!
 //! # Not here
 //! The content of a change (`dormouse_memory::write`); its way to disk ([`crate::pending`]).
@@ -12,6 +13,7 @@
 use crate::disk::{Disk, MOST_READ, PENDING};
 use crate::error::MemdirError;
 use crate::pending::Writer;
+use crate::scan::trusted;
 use dormouse_core::hash::Hash;
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::{MOST_COMPONENTS, SafePath};
@@ -19,6 +21,7 @@ use dormouse_memory::journal::{Change, JournalEntry};
 use dormouse_memory::snapshot::{INDEX, Snapshot, StoredFile, belongs, is_topic};
 use dormouse_memory::transaction::Transaction;
 use dormouse_system::{Access, FileError, Files, OptionalFile as _, Stamp, System, Walked};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -44,6 +47,14 @@ pub struct Look {
     pub snapshot: Snapshot,
     /// Files that are left out.
     pub skipped: Vec<Skipped>,
+}
+
+/// Directory as it was read, with the states that its files had then.
+#[derive(Debug, Default)]
+struct Foreseen {
+    look: Look,
+    /// Stamps of files in the snapshot; one that is not believed matches no file.
+    stamps: HashMap<PathBuf, Stamp>,
 }
 
 /// File that is left out of a snapshot.
@@ -146,29 +157,38 @@ impl MemoryDir {
 
     /// All files that mean something, in one state, and those left out.
     pub fn look(&self) -> Result<Look> {
+        Ok(self.foresee()?.look)
+    }
+
+    /// Reads the directory without the lock, and notes the state in which each file was read.
+    fn foresee(&self) -> Result<Foreseen> {
         for _ in 0..MOST_READS {
             // Before the files: a change that ends in between has its line behind this head.
             let head = self.disk.head()?;
-            let mut look = self.read_all()?;
-            if let Some(overlay) = self.disk.overlay_since(head)? {
-                for (path, file) in overlay {
-                    // The file was unreadable before the change and is known now.
-                    look.skipped
-                        .retain(|skipped| skipped.path != path.as_path());
-                    match file {
-                        Some(file) => look.snapshot.insert(path, file),
-                        None => look.snapshot.remove(&path),
-                    };
-                }
-                // Told, because files of a change that is not understood may be half of it.
-                if let Some(why) = self.disk.pending_fault()? {
-                    look.skipped.push(Skipped {
-                        path: PathBuf::from(PENDING),
-                        why,
-                    });
-                }
-                return Ok(look);
+            let (mut foreseen, _) = self.read_since(Foreseen::default())?;
+            let Some(overlay) = self.disk.overlay_since(head)? else {
+                continue;
+            };
+            let Foreseen { look, stamps } = &mut foreseen;
+            for (path, file) in overlay {
+                // The file was unreadable before the change and is known now.
+                look.skipped
+                    .retain(|skipped| skipped.path != path.as_path());
+                // The file on disk may still be the old one.
+                stamps.remove(path.as_path());
+                match file {
+                    Some(file) => look.snapshot.insert(path, file),
+                    None => look.snapshot.remove(&path),
+                };
             }
+            // Told, because files of a change that is not understood may be half of it.
+            if let Some(why) = self.disk.pending_fault()? {
+                look.skipped.push(Skipped {
+                    path: PathBuf::from(PENDING),
+                    why,
+                });
+            }
+            return Ok(foreseen);
         }
         Err(self.restless())
     }
@@ -179,24 +199,44 @@ impl MemoryDir {
         }
     }
 
-    fn read_all(&self) -> Result<Look> {
-        let mut look = Look::default();
+    /// Reads the directory as it is. Files that are still in a state in which they were read before
+    /// are not opened again. The second part is true if nothing differs from before.
+    fn read_since(&self, before: Foreseen) -> Result<(Foreseen, bool)> {
+        let mut now = Foreseen::default();
         let (files, deep) = self.disk.walk(&|_| false)?;
-        look.skipped.extend(deep.into_iter().map(Skipped::too_deep));
+        let (known, stamps) = (before.look.snapshot, before.stamps);
+        let deep = deep.into_iter().map(Skipped::too_deep);
+        now.look.skipped.extend(deep);
+        let mut same = true;
         for walked in files {
+            let stamp = stamps.get(&walked.path);
+            if stamp == Some(&walked.stamp)
+                && let Ok(path) = safe_path(&walked.path)
+                && let Some(file) = known.get(&path)
+            {
+                now.look.snapshot.insert(path, file.clone());
+                now.stamps.insert(walked.path, walked.stamp);
+                continue;
+            }
+            // A file that had come to rest when it was read cannot change behind its stamp later.
+            let trusted = trusted(walked.stamp, self.system.clock.now());
             match self.read_one(&walked) {
                 Ok(Some((path, file))) => {
-                    look.snapshot.insert(path, file);
+                    same &= known.get(&path) == Some(&file);
+                    now.look.snapshot.insert(path, file);
+                    now.stamps.insert(walked.path, trusted);
                 }
                 Ok(None) => {}
-                Err(Unread::Skip(why)) => look.skipped.push(Skipped {
+                Err(Unread::Skip(why)) => now.look.skipped.push(Skipped {
                     path: walked.path,
                     why,
                 }),
                 Err(Unread::Fail(error)) => return Err(self.disk.blame(error)),
             }
         }
-        Ok(look)
+        // Every file of now was one of before, so fewer of them mean that some are gone.
+        same &= now.look.snapshot.len() == known.len();
+        Ok((now, same))
     }
 
     /// File that was found; `None` if it is gone since.
@@ -235,16 +275,25 @@ impl MemoryDir {
         Writer::new(&self.disk, &self.system)
     }
 
-    /// Makes a change that depends on the present files. `change` sees the directory while no other
-    /// process can write to it; it must not write to it itself. `None` if nothing had to be done.
+    /// Makes a change that depends on the present files. `None` if nothing had to be done.
+    ///
+    /// Files are read and the change is planned before the lock is taken. Under the lock the states
+    /// of the files are compared; `change` is asked once more, about the directory as it is then,
+    /// if another process changed it meanwhile. It must not write to the directory itself.
     pub fn update<E: From<MemdirError>>(
         &self,
-        change: impl FnOnce(&Snapshot) -> std::result::Result<Transaction, E>,
+        mut change: impl FnMut(&Snapshot) -> std::result::Result<Transaction, E>,
     ) -> std::result::Result<Option<JournalEntry>, E> {
+        let foreseen = self.foresee()?;
+        let planned = change(&foreseen.look.snapshot)?;
         let writer = self.writer()?;
-        let look = self.read_all()?;
-        let transaction = change(&look.snapshot)?;
-        Ok(writer.commit_to(transaction, look)?)
+        let (now, same) = self.read_since(foreseen)?;
+        let transaction = if same {
+            planned
+        } else {
+            change(&now.look.snapshot)?
+        };
+        Ok(writer.commit_to(transaction, now.look)?)
     }
 
     /// Makes a change, if the files are what it expects. `None` if nothing had to be done.
@@ -280,12 +329,11 @@ impl Writer<'_> {
             return Ok(None);
         }
         // Contents first, synced, before anything refers to them.
-        for operation in &transaction.operations {
+        let contents = transaction.operations.iter().flat_map(|operation| {
             let before = snapshot.get(&operation.path).map(|file| &file.content);
-            for content in before.into_iter().chain(&operation.content) {
-                self.disk.keep(content)?;
-            }
-        }
+            before.into_iter().chain(&operation.content)
+        });
+        self.disk.keep_all(contents)?;
         let id = self.system.ids.fresh();
         let entry = JournalEntry::of(&transaction, &snapshot, id, self.now());
         self.catch_up(&entry)?;

@@ -14,7 +14,7 @@ use dormouse_system::{
     Walked, lock_path,
 };
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -99,8 +99,14 @@ impl Disk {
         self.said(self.files.replace(path, content, Access::Private))
     }
 
-    pub(crate) fn replace(&self, path: &Path, content: &[u8]) -> Result<()> {
-        self.said(self.files.replace(path, content, self.access))
+    /// Replaces many memories, together.
+    pub(crate) fn replace_many(&self, files: &[(&Path, &[u8])]) -> Result<()> {
+        self.said(self.files.replace_many(files, self.access))
+    }
+
+    /// Replaces many files of our own, together.
+    pub(crate) fn replace_many_own(&self, files: &[(&Path, &[u8])]) -> Result<()> {
+        self.said(self.files.replace_many(files, Access::Private))
     }
 
     pub(crate) fn append(&self, path: &Path) -> Result<Box<dyn AppendFile>> {
@@ -139,7 +145,22 @@ impl Disk {
 
     /// Removes a file that may be gone already, for good.
     pub(crate) fn remove_durably(&self, path: &Path) -> Result<()> {
-        self.remove(path)?;
+        self.remove_all_durably(&[path])
+    }
+
+    /// Removes files that may be gone already, for good.
+    pub(crate) fn remove_all_durably(&self, paths: &[&Path]) -> Result<()> {
+        let mut folders = BTreeMap::new();
+        for path in paths {
+            self.remove(path)?;
+            folders.insert(path.parent(), *path);
+        }
+        // Once for each folder, however many of its files went.
+        folders.values().try_for_each(|path| self.settle(path))
+    }
+
+    /// Forces the removal of a file to disk.
+    fn settle(&self, path: &Path) -> Result<()> {
         // Creating a file forces the entries of its folder to disk, the removal among them.
         let settle = path.with_file_name(SETTLE);
         self.remove(&settle)?;

@@ -190,7 +190,7 @@ impl MemoryDir {
     pub fn approve<E: From<MemdirError>>(
         &self,
         id: &str,
-        shape: impl FnOnce(&Item, &Snapshot) -> std::result::Result<Transaction, E>,
+        mut shape: impl FnMut(&Item, &Snapshot) -> std::result::Result<Transaction, E>,
     ) -> std::result::Result<Option<JournalEntry>, E> {
         let item = self.item(id)?;
         let entry = self.update(|snapshot| shape(&item, snapshot))?;

@@ -14,13 +14,16 @@ use crate::error::MemdirError;
 use bytes::Bytes;
 use dormouse_core::hash::Hash;
 use dormouse_guard::paths::SafePath;
-use dormouse_memory::journal::{FORMAT, JournalEntry};
+use dormouse_memory::journal::{Change, FORMAT, JournalEntry};
 use serde::Deserialize;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// Bytes read at once while the last newline is looked for: a page, longer than most lines.
 const STEP: u64 = 4096;
+/// Files above which the journal is parsed once for all of them: looking for each name costs a pass
+/// over its bytes, parsing it about as much as a dozen of those.
+const MANY: usize = 16;
 
 type Result<T> = std::result::Result<T, MemdirError>;
 
@@ -170,6 +173,9 @@ impl Disk {
     /// that it never saw.
     pub(crate) fn last_known(&self, paths: &[&SafePath]) -> Result<Vec<Option<Hash>>> {
         let text = self.journal()?;
+        if paths.len() > MANY {
+            return Ok(all_last_known(&text, paths));
+        }
         let last = |path: &&SafePath| {
             mentioning(&text, path.as_str()).find_map(|entry| {
                 let change = entry
@@ -196,6 +202,24 @@ impl Disk {
         Ok(hash)
     }
 
+    /// Keeps contents, synced together.
+    pub(crate) fn keep_all<'c>(&self, contents: impl Iterator<Item = &'c Bytes>) -> Result<()> {
+        let mut new: BTreeMap<PathBuf, &[u8]> = BTreeMap::new();
+        for content in contents {
+            let hash = Hash::of(content);
+            let path = Self::blob_path(hash);
+            if !new.contains_key(&path) && self.kept(hash)?.is_none() {
+                new.insert(path, content);
+            }
+        }
+        if new.is_empty() {
+            return Ok(());
+        }
+        self.create_own_dir(Path::new(BLOBS))?;
+        let new: Vec<(&Path, &[u8])> = new.iter().map(|(path, text)| (&**path, *text)).collect();
+        self.replace_many_own(&new)
+    }
+
     /// Kept content, if it is there and whole.
     pub(crate) fn kept(&self, hash: Hash) -> Result<Option<Bytes>> {
         let content = self.read(&Self::blob_path(hash), MOST_READ)?;
@@ -207,6 +231,17 @@ impl Disk {
     pub(crate) fn drop_kept(&self, hash: Hash) -> Result<()> {
         self.remove_durably(&Self::blob_path(hash))
     }
+}
+
+/// Contents after the last change of each file, in one pass.
+fn all_last_known(journal: &[u8], paths: &[&SafePath]) -> Vec<Option<Hash>> {
+    let mut last: HashMap<SafePath, Option<Hash>> = HashMap::new();
+    for entry in History::read(journal).entries {
+        let after = |change: Change| (change.path, change.after);
+        last.extend(entry.changes.into_iter().map(after));
+    }
+    let known = |path: &&SafePath| last.get(*path).copied().flatten();
+    paths.iter().map(known).collect()
 }
 
 fn knows(journal: &[u8], id: &str) -> bool {
@@ -239,7 +274,6 @@ mod tests {
     use super::*;
     use crate::kit::Kit;
     use dormouse_core::units::Millis;
-    use dormouse_memory::journal::Change;
     use dormouse_memory::transaction::Author;
     use pretty_assertions::assert_eq;
 
@@ -317,6 +351,9 @@ mod tests {
         let paths = ["a.md", "b.md"].map(|path| SafePath::parse(path).unwrap());
         let known = disk.last_known(&[&paths[0], &paths[1]]).unwrap();
         assert_eq!(known, [two, None]);
+        // Many are looked up in another way, with the same result.
+        let many: Vec<&SafePath> = paths.iter().cycle().take(2 * MANY).collect();
+        assert_eq!(disk.last_known(&many).unwrap(), known.repeat(MANY));
         assert!(disk.knows("2").unwrap() && !disk.knows("3").unwrap());
     }
 

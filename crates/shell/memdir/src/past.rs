@@ -206,7 +206,8 @@ impl MemoryDir {
             }
             index_then = index.map_or(index_then, |index| index.after);
         }
-        for (path, versions) in asked {
+        let mut removals: BTreeMap<Hash, BTreeSet<&SafePath>> = BTreeMap::new();
+        for (path, versions) in &asked {
             let mut seen = BTreeSet::new();
             let newest = versions
                 .contents
@@ -215,13 +216,17 @@ impl MemoryDir {
                 .filter(|hash| seen.insert(**hash));
             for hash in newest.take(MOST_VERSIONS) {
                 if let Some(content) = self.disk.kept(*hash)? {
-                    past.add_version(&path, &String::from_utf8_lossy(&content));
+                    past.add_version(path, &String::from_utf8_lossy(&content));
                 }
             }
-            if let Some(index) = versions.removed_from
-                && let Some(content) = self.disk.kept(index)?
-            {
-                past.add_removal(&path, &String::from_utf8_lossy(&content));
+            if let Some(index) = versions.removed_from {
+                removals.entry(index).or_default().insert(path);
+            }
+        }
+        // One change often removes many: its index is read once.
+        for (index, paths) in removals {
+            if let Some(content) = self.disk.kept(index)? {
+                past.add_removals(&paths, &String::from_utf8_lossy(&content));
             }
         }
         Ok(past)

@@ -267,9 +267,7 @@ impl<'a> Writer<'a> {
     }
 
     fn forward(&self, entry: &JournalEntry) -> Result<()> {
-        for change in &entry.changes {
-            self.put(change, change.after)?;
-        }
+        self.put_all(entry, |change| change.after)?;
         self.disk.append_entry(entry)?;
         // If it stays, its line in the journal makes it void.
         drop(self.disk.remove(Path::new(PENDING)));
@@ -277,9 +275,7 @@ impl<'a> Writer<'a> {
     }
 
     fn backward(&self, entry: &JournalEntry) -> Result<()> {
-        for change in &entry.changes {
-            self.put(change, change.before)?;
-        }
+        self.put_all(entry, |change| change.before)?;
         let turned = |change: &Change| Change {
             path: change.path.clone(),
             before: change.after,
@@ -299,19 +295,54 @@ impl<'a> Writer<'a> {
         self.disk.remove(Path::new(PENDING))
     }
 
-    /// Brings one file to its wanted state. One that has it already is not touched.
-    fn put(&self, change: &Change, wanted: Option<Hash>) -> Result<()> {
-        let path = change.path.as_path();
+    /// Brings the files of a change to their wanted states. Those that have them already are not
+    /// touched. The order does not matter: until the journal has the change, all of it is done again.
+    fn put_all(
+        &self,
+        entry: &JournalEntry,
+        wanted: impl Fn(&Change) -> Option<Hash>,
+    ) -> Result<()> {
+        let (mut written, mut gone) = (Vec::new(), Vec::new());
+        for change in &entry.changes {
+            let wanted = wanted(change);
+            if self.holds(change, wanted)? {
+                continue;
+            }
+            let path = change.path.as_path();
+            match wanted {
+                None => gone.push(path),
+                Some(hash) => {
+                    let Some(content) = self.disk.kept(hash)? else {
+                        return Err(MemdirError::Stuck {
+                            path: change.path.clone(),
+                            missing: hash,
+                            blobs: self.disk.root.join(BLOBS),
+                            pending: self.disk.root.join(PENDING),
+                        });
+                    };
+                    self.disk.create_parent(path)?;
+                    written.push((path, content));
+                }
+            }
+        }
+        let written: Vec<(&Path, &[u8])> = written.iter().map(|(p, text)| (*p, &**text)).collect();
+        self.disk.replace_many(&written)?;
+        self.disk.remove_all_durably(&gone)
+    }
+
+    /// True if a file is in its wanted state. An edit made meanwhile gets an entry, because it cannot
+    /// stay.
+    fn holds(&self, change: &Change, wanted: Option<Hash>) -> Result<bool> {
         let current = self.current(&change.path)?;
         let held = current.as_deref().map(Hash::of);
         if held == wanted {
-            return Ok(());
+            return Ok(true);
         }
         if let Some(content) = &current
             && held != change.before
             && held != change.after
         {
-            // Edited by hand since. The edit cannot stay, but it is not lost: it has an entry.
+            // Edited by hand since: not lost, because the entry keeps it.
             let reason = "changed without Dormouse while a change was interrupted";
             self.disk.keep(content)?;
             let edit = Change {
@@ -321,21 +352,7 @@ impl<'a> Writer<'a> {
             };
             self.note_outside(vec![edit], reason)?;
         }
-        match wanted {
-            None => self.disk.remove_durably(path),
-            Some(hash) => {
-                let Some(content) = self.disk.kept(hash)? else {
-                    return Err(MemdirError::Stuck {
-                        path: change.path.clone(),
-                        missing: hash,
-                        blobs: self.disk.root.join(BLOBS),
-                        pending: self.disk.root.join(PENDING),
-                    });
-                };
-                self.disk.create_parent(path)?;
-                self.disk.replace(path, &content)
-            }
-        }
+        Ok(false)
     }
 
     /// Records changes that were made without Dormouse.

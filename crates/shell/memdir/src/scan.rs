@@ -314,7 +314,7 @@ fn is_logs(path: &Path) -> bool {
 }
 
 /// Stamp, unless the file may have been changed once more in the same tick of the clock.
-fn trusted(stamp: Stamp, now: Millis) -> Stamp {
+pub(crate) fn trusted(stamp: Stamp, now: Millis) -> Stamp {
     let changed = i64::try_from(stamp.changed_ns / 1_000_000).unwrap_or(i64::MAX);
     if changed > now.0.saturating_sub(RACY_MILLIS) {
         // An empty stamp matches no file, so this one is read again next time.

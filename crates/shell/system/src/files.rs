@@ -77,6 +77,16 @@ pub trait Files: fmt::Debug + Send + Sync {
         modified: Millis,
     ) -> FileResult<()>;
 
+    /// Like [`Self::replace`] for many files: after it returned all are there, and each is old or
+    /// new at any time. Where the system allows it, contents and entries are forced to disk together,
+    /// which costs about as much as one file.
+    fn replace_many(&self, files: &[(&Path, &[u8])], access: Access) -> FileResult<()> {
+        for (path, content) in files {
+            self.replace(path, content, access)?;
+        }
+        Ok(())
+    }
+
     /// Entries of a directory, ordered by name. Links are reported as such.
     fn list(&self, path: &Path) -> FileResult<Vec<DirEntry>>;
 

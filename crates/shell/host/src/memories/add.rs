@@ -85,8 +85,7 @@ impl Host {
         let memory = memory(new, self.now(), which);
         let settings = self.settings();
         let (mut placement, mut near) = (None, None);
-        // Planned inside the update: the directory is locked, and no other process can add the
-        // same.
+        // Planned inside the update, which asks again if another process added the same meanwhile.
         let entry = self.find(which)?.update(|snapshot| {
             let added = write::add(snapshot, &memory, Author::User, REASON);
             // The index as it will be: a warning after the next addition would come too late.

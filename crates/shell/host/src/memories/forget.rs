@@ -61,6 +61,8 @@ impl Host {
         let mut mentioned = Vec::new();
         let reason = reason.map_or_else(|| format!("forget {}", names.join(", ")), str::to_owned);
         let entry = found.update(|snapshot| {
+            // Asked again if another process changed the directory meanwhile.
+            forgotten.clear();
             let mut after = snapshot.clone();
             for name in names {
                 let file = names::find(snapshot, name)?;
@@ -112,7 +114,7 @@ impl Host {
         &self,
         which: &Which,
         name: &str,
-        change: impl FnOnce(&Snapshot, &SafePath) -> Result<Transaction, WriteError>,
+        change: impl Fn(&Snapshot, &SafePath) -> Result<Transaction, WriteError>,
     ) -> Result<Moved, HostError> {
         let entry = self.find(which)?.update(|snapshot| {
             let path = names::find(snapshot, name)?;

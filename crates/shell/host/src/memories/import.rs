@@ -94,22 +94,27 @@ impl Host {
         for path in &ask.paths {
             readings.push(read(path, &current.join(path), &*self.system().files)?);
         }
+        let unread: Vec<LeftOutside> = readings
+            .iter()
+            .flat_map(|reading| reading.skipped.clone())
+            .collect();
         let mut report = ImportReport {
             dry_run: ask.dry_run,
             entry: None,
             added: Vec::new(),
-            skipped: readings
-                .iter()
-                .flat_map(|reading| reading.skipped.clone())
-                .collect(),
+            skipped: unread.clone(),
         };
         if ask.dry_run {
             let snapshot = found.snapshot()?;
             // The plan fills the report; the change itself is thrown away.
             drop(planned(ask, &readings, &snapshot, &mut report));
         } else {
-            let entry =
-                found.update(|snapshot| Ok(planned(ask, &readings, snapshot, &mut report)))?;
+            let entry = found.update(|snapshot| {
+                // Asked again if another process changed the directory meanwhile.
+                report.added.clear();
+                report.skipped.clone_from(&unread);
+                Ok(planned(ask, &readings, snapshot, &mut report))
+            })?;
             report.entry = entry.map(|entry| entry.id);
         }
         Ok(report)

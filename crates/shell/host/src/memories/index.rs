@@ -57,7 +57,7 @@ impl Host {
             None
         } else {
             let dir = found.open()?;
-            // Made again from the snapshot under the lock: the first look may be out of date.
+            // Made again for the directory as it is changed: the first look may be out of date.
             dir.update(|snapshot| {
                 let mut change = Transaction::by(Author::User, "mend the index");
                 if let Ok(path) = SafePath::parse(INDEX) {

@@ -93,7 +93,7 @@ impl World {
 
     fn command(
         &mut self,
-        change: impl FnOnce(&Snapshot) -> Option<Transaction>,
+        change: impl Fn(&Snapshot) -> Option<Transaction>,
     ) -> Option<JournalEntry> {
         let none = || Transaction::by(Author::User, "nothing");
         let made = self

@@ -30,12 +30,23 @@ use dormouse_core::units::Millis;
 use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
+#[cfg(target_os = "linux")]
+use std::collections::{HashMap, hash_map::Entry};
 use std::ffi::OsStr;
+#[cfg(target_os = "linux")]
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Files from which on one sync of the file system is cheaper than one for each: it may have to write
+/// what other programs left.
+#[cfg(target_os = "linux")]
+const MANY: usize = 16;
 
 /// The files below `root`, which itself may be reached over links.
 pub(super) fn open(root: &Path, way: Way) -> FileResult<Arc<dyn Files>> {
@@ -159,6 +170,19 @@ impl Files for FilesBeneath {
         self.replace_with(path, content, access, Some(modified))
     }
 
+    #[cfg(target_os = "linux")]
+    fn replace_many(&self, files: &[(&Path, &[u8])], access: Access) -> FileResult<()> {
+        if files.len() < MANY {
+            for (path, content) in files {
+                self.replace(path, content, access)?;
+            }
+            return Ok(());
+        }
+        let mut staged = Staged::default();
+        self.stage(files, access, &mut staged)?;
+        staged.put_in_place()
+    }
+
     fn list(&self, path: &Path) -> FileResult<Vec<DirEntry>> {
         names_beneath(path)
             .and_then(|names| walk::list(&self.root.directory(&names)?))
@@ -248,6 +272,109 @@ impl Files for FilesBeneath {
     }
 }
 
+#[cfg(target_os = "linux")]
+impl FilesBeneath {
+    /// Writes contents into temporary files beside those that they replace, and forces them to disk
+    /// at once.
+    fn stage<'a>(
+        &self,
+        files: &[(&'a Path, &[u8])],
+        access: Access,
+        staged: &mut Staged<'a>,
+    ) -> FileResult<()> {
+        let mut opened: HashMap<PathBuf, Rc<OwnedFd>> = HashMap::new();
+        for (path, content) in files {
+            let names = names_beneath(path).during(Operation::CreateFile, path)?;
+            let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+            // One handle for each directory: thousands would exceed the limit of a process.
+            let directory = match opened.entry(folder) {
+                Entry::Occupied(known) => Rc::clone(known.get()),
+                Entry::Vacant(new) => {
+                    let parent = self.root.parent(&names);
+                    let (directory, _) = parent.during(Operation::CreateFile, path)?;
+                    Rc::clone(new.insert(Rc::new(directory)))
+                }
+            };
+            let Some(name) = path.file_name() else {
+                let refused = Err(io::ErrorKind::InvalidInput.into());
+                return refused.during(Operation::CreateFile, path);
+            };
+            let mode = mode_to_keep(&directory, name).during(Operation::Rename, path)?;
+            let (temporary, file) =
+                create_temporary(&directory, access).during(Operation::CreateFile, path)?;
+            staged.files.push(StagedFile {
+                directory,
+                temporary,
+                name: name.to_owned(),
+                path,
+            });
+            write(&file, content, mode, path)?;
+        }
+        let Some(last) = staged.files.last() else {
+            return Ok(());
+        };
+        // All are on one file system: a path beneath the root cannot lead into another.
+        rustix::fs::syncfs(&*last.directory)
+            .map_err(io::Error::from)
+            .during(Operation::SyncData, last.path)
+    }
+}
+
+/// Temporary files that have not taken their places yet; removed if they never do.
+#[cfg(target_os = "linux")]
+#[derive(Default)]
+struct Staged<'a> {
+    files: Vec<StagedFile<'a>>,
+}
+
+#[cfg(target_os = "linux")]
+struct StagedFile<'a> {
+    directory: Rc<OwnedFd>,
+    temporary: String,
+    name: OsString,
+    path: &'a Path,
+}
+
+#[cfg(target_os = "linux")]
+impl Staged<'_> {
+    fn put_in_place(&mut self) -> FileResult<()> {
+        let mut directories: Vec<(Rc<OwnedFd>, &Path)> = Vec::new();
+        // From the end, so that those left over after an error are those not in place.
+        while let Some(file) = self.files.last() {
+            rustix::fs::renameat(
+                &*file.directory,
+                &file.temporary,
+                &*file.directory,
+                &file.name,
+            )
+            .map_err(io::Error::from)
+            .during(Operation::Rename, file.path)?;
+            if !directories
+                .iter()
+                .any(|(known, _)| Rc::ptr_eq(known, &file.directory))
+            {
+                directories.push((Rc::clone(&file.directory), file.path));
+            }
+            self.files.pop();
+        }
+        for (directory, path) in directories {
+            sync_dir(&directory, path)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Staged<'_> {
+    fn drop(&mut self) {
+        for file in &self.files {
+            // The error to report is the first one; a stray temporary file does no harm.
+            let _removed =
+                rustix::fs::unlinkat(&*file.directory, &file.temporary, AtFlags::empty());
+        }
+    }
+}
+
 impl FilesBeneath {
     fn sync_parent(&self, path: &Path) -> FileResult<()> {
         // Resolved again: the entry is durable only if the directory it is now in is synced.
@@ -284,20 +411,24 @@ fn create_temporary(directory: &OwnedFd, access: Access) -> io::Result<(String, 
 }
 
 fn fill(
-    mut file: &File,
+    file: &File,
     content: &[u8],
     mode: Option<Mode>,
     modified: Option<Millis>,
     path: &Path,
 ) -> FileResult<()> {
+    write(file, content, mode, path)?;
+    sync_content(file, modified).during(Operation::SyncData, path)
+}
+
+fn write(mut file: &File, content: &[u8], mode: Option<Mode>, path: &Path) -> FileResult<()> {
     if let Some(mode) = mode {
         // Before the content is written: a private file must not be readable for a moment.
         rustix::fs::fchmod(file, mode)
             .map_err(io::Error::from)
             .during(Operation::CreateFile, path)?;
     }
-    write_fully(content, |bytes| file.write(bytes)).during(Operation::Write, path)?;
-    sync_content(file, modified).during(Operation::SyncData, path)
+    write_fully(content, |bytes| file.write(bytes)).during(Operation::Write, path)
 }
 
 /// True if the directory had to be made.
