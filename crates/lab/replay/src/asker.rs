@@ -32,6 +32,8 @@ pub struct Bill {
     pub rejected: Option<String>,
     /// Prompt of the conversation's last request before it; forks are compared with it.
     pub parent: Tokens,
+    /// Bytes that the simulator had to parse and hash for it.
+    pub read_bytes: usize,
 }
 
 /// The recording's answer to the next request of the conversation.
@@ -156,6 +158,7 @@ impl ReplayAsker {
             cost: None,
             rejected: None,
             parent,
+            read_bytes: 0,
         };
         let Some(report) = response.report.filter(|_| response.status == 200) else {
             let message = body["error"]["message"].as_str().unwrap_or_default();
@@ -181,6 +184,7 @@ impl ReplayAsker {
             ..report.usage
         };
         bill.usage = usage;
+        bill.read_bytes = report.read_bytes;
         bill.cost = self.models.lookup(&model).info.cost(&usage);
         // Forks are compared with the conversation's last prompt, not with each other's.
         if purpose == Purpose::Turn {

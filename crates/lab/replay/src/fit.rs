@@ -34,14 +34,15 @@ impl Fit {
         let count = turns.len().div_ceil(FITTED_PART);
         let first = &turns[..count];
         let mut permille = None;
+        // Each turn is compared with all behind it, so its estimate is made once.
+        let estimates: Vec<Tokens> = first.iter().map(|turn| logged(turn, models)).collect();
         for (at, before) in first.iter().enumerate() {
             // A new beginning or another model says nothing about growth.
-            let same = first[at + 1..]
-                .iter()
-                .take_while(|after| !after.compacted && after.model == before.model);
-            for after in same {
-                let grown = after.usage.prompt() - before.usage.prompt();
-                let estimate = logged(after, models) - logged(before, models);
+            let same = (at + 1..count)
+                .take_while(|at| !first[*at].compacted && first[*at].model == before.model);
+            for behind in same {
+                let grown = first[behind].usage.prompt() - before.usage.prompt();
+                let estimate = estimates[behind] - estimates[at];
                 if estimate >= LEAST_GROWTH {
                     let ratio = grown.get() * 1_000 / estimate.get();
                     permille = Some(permille.map_or(ratio, |least: u64| least.min(ratio)));

@@ -103,13 +103,9 @@ impl Recording {
 fn sent(view: &View) -> SegmentList {
     let mut segments = view.segments();
     // Lines of the same response may be applied already; they were not part of its prompt.
-    let user_side = |segment: &Segment| segment.role != Role::Assistant;
-    let last = segments
-        .iter()
-        .collect::<Vec<_>>()
-        .into_iter()
-        .rposition(user_side);
-    segments.truncate(last.map_or(0, |last| last + 1));
+    let assistant = |segment: &&Segment| segment.role == Role::Assistant;
+    let applied = segments.iter().rev().take_while(assistant).count();
+    segments.truncate(segments.len() - applied);
     segments
 }
 

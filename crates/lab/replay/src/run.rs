@@ -16,6 +16,7 @@ use dormouse_core::units::Tokens;
 use dormouse_core::usage::{TokenUsage, Usd};
 use dormouse_sim::{ConfigError, SimConfig, SimRequest, Simulator, TokenizerConfig};
 use serde_json::json;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Clock that measures the engine; the crate itself reads none.
@@ -195,6 +196,8 @@ struct Padder<'a> {
     prefix_tokens: Tokens,
     /// Padding blocks, each behind so many segments of the conversation.
     padding: Vec<(usize, Block)>,
+    /// The system prompt for a model; another model counts the same bytes differently.
+    system: Option<(Arc<str>, Block)>,
 }
 
 impl<'a> Padder<'a> {
@@ -204,18 +207,29 @@ impl<'a> Padder<'a> {
             permille: u64::from(fit.permille),
             prefix_tokens: fit.prefix,
             padding: Vec::new(),
+            system: None,
         }
     }
 
     /// The request's body, and the tokens of padding that are new in it.
     fn request(&mut self, turn: &Turn) -> (Vec<u8>, Tokens) {
-        // Rebuilt for every request, since another model counts the same bytes differently.
-        let system = Block::text(&self.filler(self.prefix_tokens, turn, 0));
+        let system = self.system(turn);
         let missing = self.pad(turn, &system);
         let prefix =
             RenderedPrefix::new(Vec::new(), vec![Part::block("system", &system)], Vec::new());
         let params = RawJson::from(&json!({ "model": &*turn.model, "max_tokens": 1 }));
         (self.body(turn, &prefix, &params), missing)
+    }
+
+    fn system(&mut self, turn: &Turn) -> Block {
+        match &self.system {
+            Some((model, system)) if *model == turn.model => system.clone(),
+            _ => {
+                let system = Block::text(&self.filler(self.prefix_tokens, turn, 0));
+                self.system = Some((Arc::clone(&turn.model), system.clone()));
+                system
+            }
+        }
     }
 
     /// Adds padding for tokens the logged messages cannot explain; returns how many.
@@ -227,17 +241,16 @@ impl<'a> Padder<'a> {
         let count = turn.segments.len();
         // A rewind cuts padding off with the messages it stood behind.
         self.padding.retain(|(behind, _)| *behind <= count);
-        let logged: u64 = turn
-            .segments
-            .iter()
-            .map(|s| self.tokens_of(&s.block, turn))
-            .sum();
-        let padded: u64 = self
-            .padding
-            .iter()
-            .map(|(_, b)| self.tokens_of(b, turn))
-            .sum();
-        let prefix = self.tokens_of(system, turn);
+        let ratio = self.models.lookup(&turn.model).info.bytes_per_token;
+        // Tokens the simulator will count for a block: the engine's estimate with the fitted
+        // factor.
+        let tokens_of = |block: &Block| {
+            let estimate = dormouse_context::tokens::estimate(block.weight(), ratio).get();
+            (estimate * self.permille).div_ceil(1_000)
+        };
+        let logged: u64 = turn.segments.iter().map(|s| tokens_of(&s.block)).sum();
+        let padded: u64 = self.padding.iter().map(|(_, b)| tokens_of(b)).sum();
+        let prefix = tokens_of(system);
         // Saturating: a prompt shorter than its estimate needs no padding.
         let missing = turn.usage.prompt() - Tokens(prefix + logged + padded);
         if missing > Tokens::ZERO {
@@ -287,13 +300,6 @@ impl<'a> Padder<'a> {
         body.assemble(blocks.iter(), bytes, blocks.len())
     }
 
-    /// Tokens the simulator will count for a block: the engine's estimate with the fitted factor.
-    fn tokens_of(&self, block: &Block, turn: &Turn) -> u64 {
-        let ratio = self.models.lookup(&turn.model).info.bytes_per_token;
-        let estimate = dormouse_context::tokens::estimate(block.weight(), ratio).get();
-        (estimate * self.permille).div_ceil(1_000)
-    }
-
     fn filler(&self, tokens: Tokens, turn: &Turn, number: usize) -> String {
         let ratio = self.models.lookup(&turn.model).info.bytes_per_token.text;
         filler(tokens, ratio, self.permille, number)
@@ -333,7 +339,7 @@ pub(crate) fn filler(tokens: Tokens, ratio: Ratio, permille: u64, number: usize)
 pub(crate) fn unlogged(recording: &Recording, models: &ModelTable, fit: &Fit) -> Vec<Tokens> {
     let mut padder = Padder::new(models, fit);
     let pad = |turn: &Turn| {
-        let system = Block::text(&padder.filler(fit.prefix, turn, 0));
+        let system = padder.system(turn);
         padder.pad(turn, &system)
     };
     recording.turns.iter().map(pad).collect()

@@ -167,6 +167,7 @@ fn steps(records: &[Record]) -> Vec<(MessageId, Step)> {
 #[derive(Default)]
 struct Builder {
     steps: Vec<(MessageId, Step)>,
+    places: HashMap<MessageId, usize>,
     waiting: Vec<Input>,
     tools: HashMap<CallId, String>,
 }
@@ -179,8 +180,8 @@ impl Builder {
             }
         }
         // Later lines of the same response carry its further blocks.
-        if let Some((_, step)) = self.steps.iter_mut().find(|(known, _)| known == id) {
-            step.answer.extend_from_slice(blocks);
+        if let Some(at) = self.places.get(id) {
+            self.steps[*at].1.answer.extend_from_slice(blocks);
             return;
         }
         let mut inputs = std::mem::take(&mut self.waiting);
@@ -192,6 +193,7 @@ impl Builder {
                 ..Message::user(vec![Block::text("[not logged]")])
             }));
         }
+        self.places.insert(id.clone(), self.steps.len());
         self.steps.push((
             id.clone(),
             Step {

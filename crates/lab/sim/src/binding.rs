@@ -139,7 +139,11 @@ pub(crate) fn check(
         }
         match item.kind {
             Kind::Thinking => {
-                let seal = item.signature.as_deref().and_then(ThinkingSeal::parse);
+                let seal = item
+                    .names
+                    .signature
+                    .as_deref()
+                    .and_then(ThinkingSeal::parse);
                 let wrong = mismatch(seal.as_ref(), model, account, &bond, first);
                 match (wrong, on_mismatch) {
                     // The first one only: the provider names no second.

@@ -6,19 +6,20 @@
 //! The meaning of a block for the conversation (pairs of calls and results, placement):
 //! [`crate::validate`].
 
-use crate::binding::ThinkingSeal;
 use crate::digest::{self, Digest};
 use crate::error::ApiError;
-use crate::tokens::{Counter, Weight, unknown_media};
+use crate::tokens::{Counter, Weight};
+use crate::weigh::{Seen, weigh};
 use dormouse_core::units::Millis;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
 /// The members of a JSON object in their order, values untouched.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct RawObject<'a>(pub(crate) Vec<(Cow<'a, str>, &'a RawValue)>);
 
 /// A JSON string, borrowed where it has no escapes.
@@ -138,7 +139,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    fn of(name: &str, members: &RawObject<'_>) -> Self {
+    pub(crate) fn of(name: &str, members: &RawObject<'_>) -> Self {
         match name {
             // Empty texts take no marker and are told apart for that.
             "text" if members.get("text").is_none_or(|text| text.get() == "\"\"") => {
@@ -163,19 +164,72 @@ impl Kind {
     }
 }
 
+/// Form in which a block is at hand.
+#[derive(Debug)]
+enum Source<'a> {
+    /// The members, as they were found.
+    Members(RawObject<'a>),
+    /// A message's content that is a plain string, as it would stand between its quotes.
+    Plain(Cow<'a, str>),
+    /// The bytes of a block that an earlier request had; taken apart again only when asked for.
+    Known(&'a [u8]),
+}
+
 /// A block that has been read.
 #[derive(Debug)]
 pub(crate) struct Block<'a> {
     pub(crate) kind: Kind,
-    /// Empty for a message whose content is a plain string.
-    pub(crate) members: RawObject<'a>,
-    /// That string, as it would stand between its quotes.
-    plain: Option<Cow<'a, str>>,
+    source: Source<'a>,
     pub(crate) digest: Digest,
     pub(crate) tokens: u64,
     pub(crate) marker: Option<Ttl>,
     pub(crate) has_image: bool,
     pub(crate) has_citations: bool,
+    pub(crate) names: Names<'a>,
+}
+
+/// Short texts of a block that rules and edits ask for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names<'a> {
+    /// Id of the call that a tool use makes or a result answers.
+    pub(crate) call: Option<Cow<'a, str>>,
+    /// Name of the tool a call names.
+    pub(crate) tool: Option<Cow<'a, str>>,
+    /// The seal of thinking or of a compaction.
+    pub(crate) signature: Option<Cow<'a, str>>,
+}
+
+impl<'a> Names<'a> {
+    fn of(kind: Kind, members: &RawObject<'a>) -> Self {
+        match kind {
+            Kind::ToolUse => Self {
+                call: members.text("id"),
+                tool: members.text("name"),
+                signature: None,
+            },
+            Kind::ToolResult => Self {
+                call: members.text("tool_use_id"),
+                ..Self::default()
+            },
+            Kind::Thinking => Self {
+                signature: members.text("signature").or_else(|| members.text("data")),
+                ..Self::default()
+            },
+            Kind::Compaction => Self {
+                signature: members.text("signature"),
+                ..Self::default()
+            },
+            _ => Self::default(),
+        }
+    }
+
+    fn borrowed(&self) -> Names<'_> {
+        Names {
+            call: self.call.as_deref().map(Cow::Borrowed),
+            tool: self.tool.as_deref().map(Cow::Borrowed),
+            signature: self.signature.as_deref().map(Cow::Borrowed),
+        }
+    }
 }
 
 impl<'a> Block<'a> {
@@ -187,13 +241,13 @@ impl<'a> Block<'a> {
             } else {
                 Kind::Text
             },
-            members: RawObject::default(),
             digest: digest::of_text(&text),
             tokens: counter.block(Weight::text(text.len())),
             marker: None,
             has_image: false,
             has_citations: false,
-            plain: Some(text),
+            names: Names::default(),
+            source: Source::Plain(text),
         }
     }
 
@@ -236,8 +290,8 @@ impl<'a> Block<'a> {
             marker,
             has_image: seen.image,
             has_citations: seen.citations,
-            members,
-            plain: None,
+            names: Names::of(kind, &members),
+            source: Source::Members(members),
         })
     }
 
@@ -251,150 +305,94 @@ impl<'a> Block<'a> {
             marker,
             has_image: false,
             has_citations: false,
-            members,
-            plain: None,
+            names: Names::default(),
+            source: Source::Members(members),
+        }
+    }
+
+    /// The members; none for a plain string.
+    pub(crate) fn members(&self) -> Cow<'_, RawObject<'a>> {
+        match &self.source {
+            Source::Members(members) => Cow::Borrowed(members),
+            Source::Plain(_) => Cow::Owned(RawObject::default()),
+            Source::Known(bytes) => Cow::Owned(serde_json::from_slice(bytes).unwrap_or_default()),
         }
     }
 
     pub(crate) fn text(&self, name: &str) -> Option<Cow<'a, str>> {
-        self.members.text(name)
+        self.members().text(name)
     }
 
     /// Text of a text block, with its escapes.
     pub(crate) fn raw_words(&self) -> &str {
-        let member = || self.members.get("text").map_or("", RawValue::get);
-        self.plain.as_deref().unwrap_or_else(member)
+        match &self.source {
+            Source::Plain(text) => text,
+            _ => self.members().get("text").map_or("", RawValue::get),
+        }
     }
 
     /// Text of a text block, without escapes.
     pub(crate) fn words(&self) -> Option<Cow<'_, str>> {
-        match &self.plain {
-            None => self.text("text"),
-            Some(text) if !text.contains('\\') => Some(Cow::Borrowed(text)),
-            Some(text) => serde_json::from_str(&format!("\"{text}\"")).ok(),
+        match &self.source {
+            Source::Plain(text) if !text.contains('\\') => Some(Cow::Borrowed(text)),
+            Source::Plain(text) => serde_json::from_str(&format!("\"{text}\"")).ok(),
+            _ => self.text("text"),
         }
     }
-}
 
-/// Facts found while weighing a block.
-#[derive(Default)]
-struct Seen<'a> {
-    image: bool,
-    citations: bool,
-    inner_marker: Option<&'a RawValue>,
-}
-
-fn quoted_len(raw: Option<&RawValue>) -> usize {
-    raw.map_or(0, |raw| raw.get().len().saturating_sub(2))
-}
-
-fn weigh<'a>(
-    kind: Kind,
-    members: &RawObject<'a>,
-    counter: &Counter,
-    seen: &mut Seen<'a>,
-) -> Weight {
-    match kind {
-        Kind::Text | Kind::EmptyText => Weight::text(quoted_len(members.get("text"))),
-        Kind::Thinking => thinking(members),
-        Kind::ToolUse => {
-            let mut weight = Weight::json(members.get("input").map_or(0, |raw| raw.get().len()));
-            weight += Weight::text(quoted_len(members.get("name")));
-            weight
-        }
-        Kind::ToolResult => content(members.get("content"), counter, seen),
-        Kind::Image => {
-            seen.image = true;
-            image(members, counter)
-        }
-        Kind::Document => {
-            seen.citations |= enables_citations(members);
-            document(members, counter, seen)
-        }
-        Kind::SearchResult => {
-            seen.citations |= enables_citations(members);
-            content(members.get("content"), counter, seen)
-        }
-        // The encrypted part is the same text again and is not counted.
-        Kind::Compaction => Weight::text(quoted_len(members.get("content"))),
-        Kind::ServerToolResult | Kind::Other => Weight::json(
-            members
-                .0
-                .iter()
-                .filter(|(name, _)| name != "cache_control")
-                .map(|(name, value)| name.len() + value.get().len())
-                .sum(),
-        ),
-    }
-}
-
-/// Reasoning counts in full: by the seal, or the text, or the hidden part.
-fn thinking(members: &RawObject<'_>) -> Weight {
-    let signature = members.get("signature").or_else(|| members.get("data"));
-    if let Some(seal) = signature
-        .and_then(text_of)
-        .and_then(|text| ThinkingSeal::parse(&text))
-    {
-        return Weight::tokens(seal.tokens);
-    }
-    match quoted_len(members.get("thinking")) {
-        // Hidden reasoning travels in base64: three bytes in four characters.
-        0 => Weight::text(quoted_len(signature) / 4 * 3),
-        bytes => Weight::text(bytes),
-    }
-}
-
-fn content<'a>(raw: Option<&'a RawValue>, counter: &Counter, seen: &mut Seen<'a>) -> Weight {
-    let Some(raw) = raw else {
-        return Weight::default();
-    };
-    if raw.get().starts_with('"') {
-        return Weight::text(quoted_len(Some(raw)));
-    }
-    let Ok(parts) = serde_json::from_str::<Vec<RawObject<'a>>>(raw.get()) else {
-        // A shape that is not known is counted by its bytes; the validator judges it.
-        return Weight::json(raw.get().len());
-    };
-    let mut sum = Weight::default();
-    for part in &parts {
-        if let Some(marker) = part.get("cache_control") {
-            seen.inner_marker = Some(marker);
-        }
-        let kind = Kind::of(&part.text("type").unwrap_or_default(), part);
-        sum += match kind {
-            // Results do not nest; one that does is weighed as the JSON it is.
-            Kind::ToolResult => Weight::json(raw.get().len()),
-            kind => weigh(kind, part, counter, seen),
+    /// The block without its content, to be kept.
+    pub(crate) fn facts(&self) -> Block<'static> {
+        let owned = |text: &Option<Cow<'a, str>>| {
+            let text = text.as_deref();
+            text.map(|text| Cow::Owned(text.to_owned()))
         };
+        let names = Names {
+            call: owned(&self.names.call),
+            tool: owned(&self.names.tool),
+            signature: owned(&self.names.signature),
+        };
+        self.with(Source::Known(&[]), names)
     }
-    sum
-}
 
-fn source<'a>(members: &RawObject<'a>) -> Option<RawObject<'a>> {
-    serde_json::from_str(members.get("source")?.get()).ok()
-}
+    /// A kept block, with its content in these bytes.
+    pub(crate) fn again<'b>(&'b self, bytes: &'b [u8]) -> Block<'b> {
+        self.with(Source::Known(bytes), self.names.borrowed())
+    }
 
-fn image(members: &RawObject<'_>, counter: &Counter) -> Weight {
-    source(members)
-        .filter(|source| source.text("type").as_deref() == Some("base64"))
-        .and_then(|source| source.text("data"))
-        .map_or_else(unknown_media, |data| counter.image(&data))
-}
+    fn with<'b>(&self, source: Source<'b>, names: Names<'b>) -> Block<'b> {
+        Block {
+            kind: self.kind,
+            source,
+            digest: self.digest,
+            tokens: self.tokens,
+            marker: self.marker,
+            has_image: self.has_image,
+            has_citations: self.has_citations,
+            names,
+        }
+    }
 
-fn document<'a>(members: &RawObject<'a>, counter: &Counter, seen: &mut Seen<'a>) -> Weight {
-    let Some(source) = source(members) else {
-        return unknown_media();
-    };
-    match source.text("type").as_deref() {
-        Some("text") => Weight::text(quoted_len(source.get("data"))),
-        Some("content") => content(source.get("content"), counter, seen),
-        _ => unknown_media(),
+    /// Place of the block in the text it was read from; `None` where that cannot be told.
+    pub(crate) fn place_in(&self, text: &[u8]) -> Option<Range<usize>> {
+        let Source::Members(RawObject(members)) = &self.source else {
+            return None;
+        };
+        // A key with escapes was copied, so it does not say where it stood.
+        let (Cow::Borrowed(key), _) = members.first()? else {
+            return None;
+        };
+        let (_, value) = members.last()?;
+        let first = offset(text, key.as_bytes())?.checked_sub(1)?;
+        let last = offset(text, value.get().as_bytes())? + value.get().len();
+        let before = text[..first].trim_ascii_end().len();
+        let behind = text.len() - text[last..].trim_ascii_start().len();
+        let braces = text[..before].ends_with(b"{") && text[behind..].starts_with(b"}");
+        braces.then_some(before - 1..behind + 1)
     }
 }
 
-fn enables_citations(members: &RawObject<'_>) -> bool {
-    members
-        .get("citations")
-        .and_then(|raw| serde_json::from_str::<RawObject<'_>>(raw.get()).ok())
-        .is_some_and(|citations| citations.flag("enabled"))
+/// Position of a part in the text it was borrowed from.
+fn offset(text: &[u8], part: &[u8]) -> Option<usize> {
+    let at = (part.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
+    (at + part.len() <= text.len()).then_some(at)
 }

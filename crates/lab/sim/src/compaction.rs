@@ -9,7 +9,7 @@
 //! Summaries that a user orders in words: [`crate::scribe`].
 
 use crate::binding::Bond;
-use crate::blocks::{Kind, Place};
+use crate::blocks::{Kind, Names, Place};
 use crate::digest::Digest;
 use crate::error::ApiError;
 use crate::keys::{Keys, Level};
@@ -119,7 +119,11 @@ fn check(item: &Item<'_>, request: &Request<'_>) -> Result<CompactionSeal, ApiEr
             "a compaction block must be the first block of the conversation",
         ));
     }
-    let seal = item.signature.as_deref().and_then(CompactionSeal::parse);
+    let seal = item
+        .names
+        .signature
+        .as_deref()
+        .and_then(CompactionSeal::parse);
     let Some(seal) = seal else {
         return Err(refuse(
             item.place,
@@ -256,9 +260,7 @@ impl Compacted {
             counts: true,
             tag: ASSISTANT,
             turn: 0,
-            call: None,
-            tool: None,
-            signature: None,
+            names: Names::default(),
         });
         Self {
             block,

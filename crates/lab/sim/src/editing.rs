@@ -206,8 +206,8 @@ fn clear_tool_uses(
         .filter(|item| item.kind == Kind::ToolUse)
         .filter_map(|item| {
             Some((
-                item.call.as_deref()?.to_owned(),
-                item.tool.as_deref()?.to_owned(),
+                item.names.call.as_deref()?.to_owned(),
+                item.names.tool.as_deref()?.to_owned(),
             ))
         })
         .collect();
@@ -222,7 +222,11 @@ fn clear_tool_uses(
     let clearable: Vec<usize> = (0..items.len())
         .filter(|at| items[*at].kind == Kind::ToolResult && items[*at].level == Level::Messages)
         .filter(|at| {
-            let name = items[*at].call.as_deref().and_then(|call| tools.get(call));
+            let name = items[*at]
+                .names
+                .call
+                .as_deref()
+                .and_then(|call| tools.get(call));
             // A result without a known call cannot be excluded by name.
             name.is_none_or(|name| !excluded.contains(name))
         })
@@ -233,17 +237,19 @@ fn clear_tool_uses(
     let cleared = &clearable[..count];
     let calls: BTreeSet<String> = cleared
         .iter()
-        .filter_map(|at| Some(items[*at].call.as_deref()?.to_owned()))
+        .filter_map(|at| Some(items[*at].names.call.as_deref()?.to_owned()))
         .collect();
     let clears_input = |item: &Item<'_>| {
         let named = || names(&edit["clear_tool_inputs"]);
         item.kind == Kind::ToolUse
             && item
+                .names
                 .call
                 .as_deref()
                 .is_some_and(|call| calls.contains(call))
             && (edit["clear_tool_inputs"] == true
                 || item
+                    .names
                     .tool
                     .as_deref()
                     .is_some_and(|tool| named().contains(tool)))
@@ -271,7 +277,7 @@ fn clear_tool_uses(
     ] {
         for at in list {
             let item = &mut items[*at];
-            let call = item.call.as_deref().unwrap_or_default();
+            let call = item.names.call.as_deref().unwrap_or_default();
             // The call is part of the digest, so that two cleared results are not the same content.
             item.digest = Digest::of(format!("{call}\n{text}").as_bytes());
             // A result shorter than the placeholder does not grow by being cleared.

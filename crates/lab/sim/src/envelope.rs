@@ -60,11 +60,15 @@ const FIELDS: [&str; 22] = [
 pub(crate) struct Envelope<'a> {
     pub(crate) members: RawObject<'a>,
     pub(crate) messages: Option<Vec<RawMessage<'a>>>,
+    /// Number of lists of messages it gave; the last one counts.
+    pub(crate) lists: usize,
 }
 
 pub(crate) struct RawMessage<'a> {
     pub(crate) role: Option<Cow<'a, str>>,
     pub(crate) content: Option<Content<'a>>,
+    /// Number of contents it gave; the last one counts.
+    pub(crate) contents: usize,
 }
 
 /// Content as it is found in one scan.
@@ -116,11 +120,15 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawMessage<'a> {
                 let mut message = RawMessage {
                     role: None,
                     content: None,
+                    contents: 0,
                 };
                 while let Some(Text(key)) = map.next_key::<Text<'de>>()? {
                     match &*key {
                         "role" => message.role = Some(map.next_value::<Text<'de>>()?.0),
-                        "content" => message.content = Some(map.next_value()?),
+                        "content" => {
+                            message.content = Some(map.next_value()?);
+                            message.contents += 1;
+                        }
                         _ => {
                             // Unknown members of a message cost nothing and are not refused.
                             map.next_value::<IgnoredAny>()?;
@@ -146,11 +154,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
                 let mut envelope = Envelope {
                     members: RawObject(Vec::with_capacity(8)),
                     messages: None,
+                    lists: 0,
                 };
                 while let Some(Text(key)) = map.next_key::<Text<'de>>()? {
                     // Taken apart in the same scan; everything else stays raw until it is needed.
                     if key == "messages" {
                         envelope.messages = Some(map.next_value()?);
+                        envelope.lists += 1;
                     } else {
                         let value = map.next_value::<&'de RawValue>()?;
                         envelope.members.0.push((key, value));

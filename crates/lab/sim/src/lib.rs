@@ -16,6 +16,9 @@ mod explain;
 mod fault;
 mod http;
 mod keys;
+mod known;
+#[cfg(test)]
+mod known_tests;
 mod limits;
 mod markers;
 mod modelinfo;
@@ -25,6 +28,7 @@ mod persona;
 mod prompt;
 mod read;
 mod request;
+mod scene;
 mod scribe;
 mod sentences;
 #[cfg(feature = "server")]
@@ -34,6 +38,7 @@ mod spoken;
 mod sse;
 mod tokens;
 mod validate;
+mod weigh;
 mod write;
 
 pub use answer::{AnswerBlock, SimAnswer, StopReason};

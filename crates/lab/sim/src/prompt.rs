@@ -10,11 +10,10 @@
 //! # Not here
 //! Lookups and billing: [`crate::cache`].
 
-use crate::blocks::{Kind, Place, Ttl};
+use crate::blocks::{Kind, Names, Place, Ttl};
 use crate::digest::Digest;
 use crate::keys::{Keys, Level};
 use crate::request::{Request, Role};
-use std::borrow::Cow;
 
 /// A block on its way into the prompt.
 #[derive(Debug)]
@@ -31,12 +30,7 @@ pub(crate) struct Item<'a> {
     pub(crate) tag: u8,
     /// Number of the turn, which begins with a user's own words.
     pub(crate) turn: u32,
-    /// Id of the call that a tool use makes or a result answers.
-    pub(crate) call: Option<Cow<'a, str>>,
-    /// Name of the tool a call names.
-    pub(crate) tool: Option<Cow<'a, str>>,
-    /// The seal of thinking or of a compaction.
-    pub(crate) signature: Option<Cow<'a, str>>,
+    pub(crate) names: Names<'a>,
 }
 
 /// Tag of a user's block in the chain; with another tag the same bytes are another prefix.
@@ -109,16 +103,6 @@ pub(crate) fn items<'a>(
 }
 
 fn item<'a>(place: Place, level: Level, block: &crate::blocks::Block<'a>, tag: u8) -> Item<'a> {
-    let (call, tool, signature) = match block.kind {
-        Kind::ToolUse => (block.text("id"), block.text("name"), None),
-        Kind::ToolResult => (block.text("tool_use_id"), None, None),
-        Kind::Thinking => {
-            let hidden = || block.text("data");
-            (None, None, block.text("signature").or_else(hidden))
-        }
-        Kind::Compaction => (None, None, block.text("signature")),
-        _ => (None, None, None),
-    };
     Item {
         place,
         level,
@@ -129,9 +113,7 @@ fn item<'a>(place: Place, level: Level, block: &crate::blocks::Block<'a>, tag: u
         counts: true,
         tag,
         turn: 0,
-        call,
-        tool,
-        signature,
+        names: block.names.clone(),
     }
 }
 

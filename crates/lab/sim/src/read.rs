@@ -1,7 +1,6 @@
 //! First step: from a request to a job. Needs no state; all parsing, counting and hashing is here.
 
 use crate::binding::{self, Bond, Dropped, OnMismatch};
-use crate::blocks::{Block, Kind, Place};
 use crate::compaction::{self, Compacted};
 use crate::config::{BindingMode, SimConfig};
 use crate::editing;
@@ -9,19 +8,19 @@ use crate::envelope::Envelope;
 use crate::error::{ApiError, ErrorKind};
 use crate::fault::Fault;
 use crate::http::SimRequest;
-use crate::keys::{self, Keys};
+use crate::keys::Keys;
+use crate::known::{Before, Known, Learnt};
 use crate::markers;
 use crate::openai;
-use crate::persona::{Offer, Scene};
-use crate::prompt::{self, ASSISTANT, Item, Prompt, USER};
-use crate::request::{Comparison, Purpose, Request, Role, ToolChoice, Version};
-use crate::scribe;
+use crate::persona::Scene;
+use crate::prompt::{self, Item, Prompt};
+use crate::request::{Comparison, Purpose, Request, ToolChoice, Version};
 use crate::simulator::Account;
 use crate::tokens::{Counter, UsageOverride};
 use crate::validate;
+use bytes::Bytes;
 use dormouse_core::models::{ModelInfo, ModelTable, Prices, Service};
 use serde_json::Value;
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Rules of a simulator that never change while it runs.
@@ -57,6 +56,8 @@ pub(crate) struct Reading {
     pub(crate) account: Account,
     pub(crate) fault: Option<Fault>,
     pub(crate) job: Result<Job, ApiError>,
+    /// The parts of the body, for a reader that remembers them.
+    pub(crate) learnt: Option<Learnt>,
 }
 
 /// A message to be answered.
@@ -89,6 +90,8 @@ pub(crate) struct MessageJob {
     /// A summary is asked for, and this is its text.
     pub(crate) summary: Option<String>,
     pub(crate) usage: Option<UsageOverride>,
+    /// Bytes that were parsed, counted and hashed.
+    pub(crate) read_bytes: usize,
 }
 
 /// A prompt to be counted.
@@ -100,9 +103,40 @@ pub(crate) struct CountJob {
     pub(crate) original: Option<u64>,
 }
 
+/// A job with the parts of its body, or the error that refuses it.
+type ReadJob = Result<(Job, Option<Learnt>), ApiError>;
+
+/// The text a message is read from.
+#[derive(Clone, Copy, Debug)]
+enum Text<'a> {
+    /// The whole body.
+    Whole,
+    /// The whole body, whose parts the next request may share.
+    WholeAndKept,
+    /// The part of the body that is not known.
+    Rest(&'a Before<'a>),
+}
+
+impl<'a> Text<'a> {
+    const fn before(self) -> Option<&'a Before<'a>> {
+        match self {
+            Self::Rest(before) => Some(before),
+            Self::Whole | Self::WholeAndKept => None,
+        }
+    }
+}
+
+/// A request with the model that is asked and the way its tokens are counted.
+struct Sound<'a> {
+    request: Request<'a>,
+    model_name: String,
+    model: &'a ModelInfo,
+    counter: Counter,
+}
+
 impl Rules {
-    /// Reads a request of either face.
-    pub(crate) fn read(&self, request: &SimRequest) -> Reading {
+    /// Reads a request of either face; what is known already is not read again.
+    pub(crate) fn read(&self, request: &SimRequest, known: Option<&Known>) -> Reading {
         let face = face(request);
         let fault = request.header("x-sim-fault").map(str::parse::<Fault>);
         let (fault, bad_fault) = match fault {
@@ -112,9 +146,14 @@ impl Rules {
         };
         let job = match bad_fault {
             Some(error) => Err(error),
-            None => self.job(request, face),
+            None => self.job(request, face, known),
+        };
+        let (job, learnt) = match job {
+            Ok((job, learnt)) => (Ok(job), learnt),
+            Err(error) => (Err(error), None),
         };
         Reading {
+            learnt,
             face,
             account: Account::of(request),
             fault,
@@ -122,9 +161,9 @@ impl Rules {
         }
     }
 
-    fn job(&self, request: &SimRequest, face: Face) -> Result<Job, ApiError> {
+    fn job(&self, request: &SimRequest, face: Face, known: Option<&Known>) -> ReadJob {
         if request.method == "HEAD" {
-            return Ok(Job::Head);
+            return Ok((Job::Head, None));
         }
         // Before anything is parsed, as the provider's edge does.
         if request.body.len() > self.config.max_body_bytes {
@@ -132,7 +171,7 @@ impl Rules {
         }
         let route = request.route();
         if face == Face::OpenAi {
-            return openai::read(self, request, route);
+            return openai::read(self, request, route).map(|job| (job, None));
         }
         // Tests of clients without a key can switch this off.
         if self.config.switches.require_auth && request.account().is_none() {
@@ -142,18 +181,18 @@ impl Rules {
             ));
         }
         match (request.method.as_str(), route) {
-            ("POST", "/v1/messages") => self.message(request, Purpose::Message),
-            ("POST", "/v1/messages/count_tokens") => self.message(request, Purpose::Count),
+            ("POST", "/v1/messages") => self.message(request, Purpose::Message, known),
+            ("POST", "/v1/messages/count_tokens") => self.message(request, Purpose::Count, known),
             ("GET", "/v1/models") => {
                 version(request)?;
                 let query = request.path.split_once('?').map_or("", |(_, query)| query);
-                Ok(Job::Plain(crate::modelinfo::list(&self.table, query)))
+                Ok((Job::Plain(crate::modelinfo::list(&self.table, query)), None))
             }
             ("GET", route) if route.starts_with("/v1/models/") => {
                 version(request)?;
                 let name = &route["/v1/models/".len()..];
                 let model = self.model(name)?;
-                Ok(Job::Plain(crate::modelinfo::one(model)))
+                Ok((Job::Plain(crate::modelinfo::one(model)), None))
             }
             (_, "/v1/messages" | "/v1/messages/count_tokens" | "/v1/models") => Err(ApiError::new(
                 ErrorKind::NotFound,
@@ -172,25 +211,30 @@ impl Rules {
         }
     }
 
-    fn message(&self, http: &SimRequest, purpose: Purpose) -> Result<Job, ApiError> {
-        let version = version(http)?;
-        let body = std::str::from_utf8(&http.body).map_err(|error| {
-            ApiError::invalid(format!("The request body is not valid JSON: {error}"))
-        })?;
-        let envelope = Envelope::parse(body)?;
-        envelope.check_fields(version, purpose, |name| http.has_beta(name))?;
-        let model_name = envelope.model()?.into_owned();
-        let model = self.model(&model_name)?;
-        let permille = http
-            .header("x-sim-factor")
-            .and_then(|text| text.parse().ok());
-        let counter = Counter::new(model, &self.config.tokenizer, permille);
-        let request = Request::read(envelope, purpose, &counter)?;
-        // No face of this simulator keeps threads; clients must fall back.
-        if request.thread.is_some() {
-            return Err(validate::thread(self.config.switches.threads));
+    fn message(&self, http: &SimRequest, purpose: Purpose, known: Option<&Known>) -> ReadJob {
+        // A refusal names places of the whole body, which a part of it does not have.
+        if let Some(before) = known.and_then(|known| known.resume(&http.body))
+            && let Ok(read) = self.message_in(http, purpose, Text::Rest(&before))
+        {
+            return Ok(read);
         }
-        validate::check(&request, model, version, purpose)?;
+        let text = match known {
+            Some(_) => Text::WholeAndKept,
+            None => Text::Whole,
+        };
+        self.message_in(http, purpose, text)
+    }
+
+    /// Reads a message from the body, or from the part of it that is new.
+    fn message_in(&self, http: &SimRequest, purpose: Purpose, source: Text<'_>) -> ReadJob {
+        let before = source.before();
+        let text = before.map_or(&http.body, |before| &before.text);
+        let Sound {
+            request,
+            model_name,
+            model,
+            counter,
+        } = self.sound(http, text, purpose, before)?;
 
         let account = Account::of(http);
         let mut items = self.items(&request, model, &counter);
@@ -220,14 +264,15 @@ impl Rules {
         let prompt = prompt::chain(&items, &keys);
         // Counting ends here: it needs neither room nor an answer.
         if purpose == Purpose::Count {
-            return Ok(Job::Count(CountJob {
+            let job = Job::Count(CountJob {
                 model: Arc::from(model.id.as_str()),
                 tokens: prompt.tokens,
                 original: edited.applied.map(|_| edited.original_tokens),
-            }));
+            });
+            return Ok((job, None));
         }
         let mut room = self.room(&request, model, &prompt)?;
-        let scene = self.scene(http, &request, model, &items, &prompt);
+        let scene = self.scene(text, &request, model, &items, &prompt);
         let threshold = compaction::threshold(request.context_management.as_ref())?;
         let compacted = threshold
             .filter(|threshold| prompt.tokens > threshold.tokens && request.max_tokens > 0)
@@ -239,7 +284,13 @@ impl Rules {
             // The summary is shorter than the conversation, so the answer may be longer.
             room = room + prompt.tokens - compacted.prompt.tokens;
         }
-        Ok(Job::Message(Box::new(MessageJob {
+        let learnt = match source {
+            Text::Whole => None,
+            Text::WholeAndKept | Text::Rest(_) => {
+                Learnt::new(&http.body, &request, &counter, before)
+            }
+        };
+        let job = Job::Message(Box::new(MessageJob {
             model: Arc::from(model.id.as_str()),
             family: model.thinking_family.clone(),
             prices: model.prices,
@@ -275,9 +326,48 @@ impl Rules {
                 .is_some()
                 .then(|| compaction::summary(&request, prompt.tokens)),
             usage: set_usage(http)?.or(self.config.usage),
+            read_bytes: text.len(),
             prompt,
             model_name,
-        })))
+        }));
+        Ok((job, learnt))
+    }
+
+    /// A request whose shape is right and that keeps the rules between its parts.
+    fn sound<'a>(
+        &'a self,
+        http: &SimRequest,
+        text: &'a Bytes,
+        purpose: Purpose,
+        before: Option<&Before<'a>>,
+    ) -> Result<Sound<'a>, ApiError> {
+        let version = version(http)?;
+        let body = std::str::from_utf8(text).map_err(|error| {
+            ApiError::invalid(format!("The request body is not valid JSON: {error}"))
+        })?;
+        let envelope = Envelope::parse(body)?;
+        envelope.check_fields(version, purpose, |name| http.has_beta(name))?;
+        let model_name = envelope.model()?.into_owned();
+        let model = self.model(&model_name)?;
+        let permille = http
+            .header("x-sim-factor")
+            .and_then(|text| text.parse().ok());
+        let counter = Counter::new(model, &self.config.tokenizer, permille);
+        if before.is_some_and(|before| !before.counts_like(&counter)) {
+            return Err(ApiError::invalid("model: counts in another way"));
+        }
+        let request = Request::read(envelope, purpose, &counter, before)?;
+        // No face of this simulator keeps threads; clients must fall back.
+        if request.thread.is_some() {
+            return Err(validate::thread(self.config.switches.threads));
+        }
+        validate::check(&request, model, version, purpose)?;
+        Ok(Sound {
+            request,
+            model_name,
+            model,
+            counter,
+        })
     }
 
     fn on_mismatch(&self, http: &SimRequest, request: &Request<'_>) -> OnMismatch {
@@ -332,48 +422,6 @@ impl Rules {
         }
         Ok(window - prompt.tokens)
     }
-
-    fn scene(
-        &self,
-        http: &SimRequest,
-        request: &Request<'_>,
-        model: &ModelInfo,
-        items: &[Item<'_>],
-        prompt: &Prompt,
-    ) -> Scene {
-        let own_words = request.messages.iter().rposition(|message| {
-            let mut kinds = message.content.iter().map(|block| block.kind);
-            message.role == Role::User && kinds.any(|kind| kind != Kind::ToolResult)
-        });
-        // A turn begins with the user's own words; results alone continue it.
-        let since = &request.messages[own_words.map_or(0, |at| at + 1)..];
-        let answers = since.iter().filter(|message| message.role == Role::User);
-        let offers = request
-            .tools
-            .iter()
-            // The provider runs web tools itself; a toolset has no name to call.
-            .filter(|tool| !tool.web && !tool.name.is_empty())
-            .map(|tool| Offer {
-                name: tool.name.clone().into_owned(),
-                definition: http.body.slice_ref(tool.raw.get().as_bytes()),
-            });
-        let scene = Scene {
-            offers: offers.collect(),
-            choice: request.tool_choice.clone(),
-            rounds: answers.count() as u64,
-            thinks: keys::thinks(request, model) && !items.is_empty(),
-            prompt: prompt
-                .positions
-                .last()
-                .map_or(prompt.system_end, |position| position.digest),
-            written: None,
-        };
-        let last = last_words(request);
-        let words = last.and_then(|(_, block)| block.words());
-        let said = || said(request, items, last.map(|(place, _)| place));
-        let SimConfig { seed, answers, .. } = &self.config;
-        scene.with_order(*seed, answers, words.as_deref(), said)
-    }
 }
 
 /// Figures to report instead of the counted ones.
@@ -407,40 +455,4 @@ fn version(request: &SimRequest) -> Result<Version, ApiError> {
         ))),
         None => Err(ApiError::invalid("anthropic-version: header is required")),
     }
-}
-
-/// The text that ends the conversation, if a user said it and it may order something.
-fn last_words<'a, 'b>(request: &'b Request<'a>) -> Option<(Place, &'b Block<'a>)> {
-    let mut messages = request.messages.iter().enumerate().rev();
-    // System messages in between are the host's, not the user's order.
-    let (at, last) = messages.find(|(_, message)| message.role != Role::System)?;
-    let mut blocks = last.content.iter().enumerate().rev();
-    let (index, block) = blocks.find(|(_, block)| block.kind == Kind::Text)?;
-    let place = Place::Block {
-        message: at,
-        block: index,
-    };
-    let may = last.role == Role::User && scribe::may_order(block.raw_words());
-    may.then_some((place, block))
-}
-
-/// Texts of users and assistants, as far as the model gets to read them, but for one block.
-fn said<'a>(
-    request: &'a Request<'_>,
-    items: &[Item<'_>],
-    without: Option<Place>,
-) -> Vec<Cow<'a, str>> {
-    let words = |item: &Item<'_>| {
-        let Place::Block { message, block } = item.place else {
-            return None;
-        };
-        let block = request.messages.get(message)?.content.get(block)?;
-        match item.kind {
-            Kind::Text if item.tag == USER || item.tag == ASSISTANT => block.words(),
-            Kind::Compaction => block.text("content"),
-            _ => None,
-        }
-    };
-    let items = items.iter().filter(|item| Some(item.place) != without);
-    items.filter_map(words).collect()
 }

@@ -6,6 +6,7 @@ use crate::blocks::{Block, Place, RawObject, Ttl};
 use crate::envelope::{Content, Envelope, RawMessage};
 use crate::error::ApiError;
 use crate::explain;
+use crate::known::Before;
 use crate::tokens::Counter;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -31,6 +32,17 @@ pub(crate) enum Role {
     User,
     Assistant,
     System,
+}
+
+impl Role {
+    /// The name on the wire.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::System => "system",
+        }
+    }
 }
 
 /// A message with its blocks.
@@ -128,8 +140,13 @@ impl<'a> Request<'a> {
         envelope: Envelope<'a>,
         purpose: Purpose,
         counter: &Counter,
+        before: Option<&Before<'a>>,
     ) -> Result<Self, ApiError> {
         let members = &envelope.members;
+        // A second list replaces the first, and with it the messages that are known.
+        if before.is_some() && envelope.lists > 1 {
+            return Err(ApiError::extra("messages"));
+        }
         let messages = envelope
             .messages
             .ok_or_else(|| ApiError::invalid("messages: Field required"))?;
@@ -139,7 +156,7 @@ impl<'a> Request<'a> {
             ));
         }
         // The provider's limit; a list that long would also take the validator's time.
-        if messages.len() > 100_000 {
+        if messages.len() + before.map_or(0, Before::messages) > 100_000 {
             return Err(ApiError::invalid(
                 "messages: List should have at most 100000 items",
             ));
@@ -161,7 +178,7 @@ impl<'a> Request<'a> {
         let output = value(members, "output_config").unwrap_or_default();
         Ok(Self {
             max_tokens,
-            messages: read_messages(messages, counter)?,
+            messages: read_messages(messages, counter, before)?,
             system: read_system(members.get("system"), counter)?,
             tools: read_tools(members.get("tools"), counter)?,
             tool_choice: read_choice(&choice)?,
@@ -281,9 +298,14 @@ fn read_thinking(thinking: &Value) -> Result<Thinking, ApiError> {
 fn read_messages<'a>(
     messages: Vec<RawMessage<'a>>,
     counter: &Counter,
+    before: Option<&Before<'a>>,
 ) -> Result<Vec<Message<'a>>, ApiError> {
-    let mut read = Vec::with_capacity(messages.len());
+    let mut read = before.map_or_else(Vec::new, Before::read);
+    // The first message that was sent now goes on with the last one that is known.
+    let mut open = read.pop();
+    read.reserve(messages.len());
     for (at, message) in messages.into_iter().enumerate() {
+        let repeats = message.contents > 1;
         let role = match message.role.as_deref() {
             Some("user") => Role::User,
             Some("assistant") => Role::Assistant,
@@ -301,7 +323,15 @@ fn read_messages<'a>(
             )));
         };
         let place = |block| Place::Block { message: at, block };
-        let content = read_content(content, counter, &place)?;
+        let mut content = read_content(content, counter, &place)?;
+        if let Some(known) = open.take() {
+            // A second content replaces the first, and with it the blocks that are known.
+            if repeats {
+                return Err(ApiError::extra(&format!("messages.{at}.content")));
+            }
+            let more = std::mem::replace(&mut content, known.content);
+            content.extend(more);
+        }
         read.push(Message { role, content });
     }
     Ok(read)

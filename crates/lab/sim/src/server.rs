@@ -250,7 +250,7 @@ impl Shared {
             )),
         };
         let now = self.now(&simple, started);
-        let mut reading = self.rules.read(&simple);
+        let mut reading = self.rules.read(&simple, None);
         if let Some(problem) = problem {
             // Head and account still count, so that limits and ids are those of the request.
             reading.job = Err(problem);

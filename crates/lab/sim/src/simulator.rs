@@ -15,6 +15,7 @@ use crate::digest::Digest;
 use crate::error::{ApiError, ErrorKind};
 use crate::fault::Fault;
 use crate::http::{SimRequest, SimResponse};
+use crate::known::Known;
 use crate::limits::{Kind as Limit, LimitStore, Names};
 use crate::openai;
 use crate::persona;
@@ -62,6 +63,9 @@ pub struct Report {
     pub billing: Billing,
     /// The prompt, position by position.
     pub positions: Vec<PositionReport>,
+    /// Bytes of the body that were parsed and hashed: all of it, or what the request before did
+    /// not have.
+    pub read_bytes: usize,
 }
 
 /// One position of a prompt.
@@ -82,6 +86,7 @@ pub struct PositionReport {
 pub struct Simulator {
     rules: Arc<Rules>,
     state: State,
+    known: Known,
 }
 
 /// Memory of a simulator between requests.
@@ -146,14 +151,24 @@ impl Simulator {
         Ok(Self {
             rules: Arc::new(Rules { config, table }),
             state,
+            known: Known::default(),
         })
     }
 
     /// Answers one request at a moment of the caller's choice.
     pub fn handle(&mut self, request: &SimRequest, now: Millis) -> SimResponse {
-        let reading = self.rules.read(request);
+        let mut reading = self.rules.read(request, Some(&self.known));
+        if let Some(learnt) = reading.learnt.take() {
+            self.known.learn(learnt);
+        }
         let outcome = self.state.settle(&self.rules, reading, now);
         write::response(&self.rules, outcome)
+    }
+
+    /// Reads the next request whole.
+    #[cfg(test)]
+    pub(crate) fn forget(&mut self) {
+        self.known = Known::default();
     }
 
     /// The configuration it was made with.
@@ -424,6 +439,7 @@ impl Report {
             cost: iterations.iter().map(|(_, usage)| cost(usage)).sum(),
             billing: settled.billing,
             positions,
+            read_bytes: job.read_bytes,
         }
     }
 }

@@ -115,7 +115,7 @@ impl Weight {
 }
 
 /// Counts for one model.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Counter {
     text: u64,
     json: u64,

@@ -179,7 +179,7 @@ fn pairs<'a>(messages: &[Message<'a>]) -> Result<Vec<Call<'a>>, ApiError> {
                     .flat_map(|(index, message)| {
                         let uses = message.content.iter();
                         let uses = uses.filter(|block| block.kind == Kind::ToolUse);
-                        uses.filter_map(move |block| Some((index, block.text("id")?)))
+                        uses.filter_map(move |block| Some((index, block.names.call.clone()?)))
                     })
                     .collect();
             }
@@ -205,7 +205,7 @@ fn user_turn<'m, 'a: 'm>(
                 leading = false;
                 continue;
             }
-            let id = part.text("tool_use_id").unwrap_or_default();
+            let id = part.names.call.clone().unwrap_or_default();
             if !calls.iter().any(|(_, call)| *call == id) {
                 return Err(ApiError::orphan_result(message, block, &id));
             }
@@ -245,11 +245,11 @@ fn october_blocks(request: &Request<'_>) -> Result<(), ApiError> {
                     "{place}: a document block is not permitted in an assistant message"
                 )));
             }
-            Kind::Text if role == Role::User && cites(&block.members) => {
+            Kind::Text if role == Role::User && cites(&block.members()) => {
                 return Err(ApiError::extra(&format!("{place}.citations")));
             }
             Kind::SearchResult => {
-                let content = block.members.get("content").map_or("[]", |raw| raw.get());
+                let content = block.members().get("content").map_or("[]", |raw| raw.get());
                 let parts: Vec<RawObject<'_>> = serde_json::from_str(content).unwrap_or_default();
                 if let Some(at) = parts.iter().position(cites) {
                     return Err(ApiError::extra(&format!("{place}.content.{at}.citations")));

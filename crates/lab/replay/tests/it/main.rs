@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 mod boundaries;
+mod cost;
 #[cfg(test)]
 mod fidelity;
 mod fitting;

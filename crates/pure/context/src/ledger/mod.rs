@@ -20,9 +20,8 @@ mod tests;
 
 pub use explain::{BreakCause, Difference};
 pub use markers::{MarkerTtls, message_ttl};
-pub use shape::{CacheKeys, Shape};
+pub use shape::{CacheKeys, Key, Shape};
 
-use dormouse_core::hash::Hash;
 use dormouse_core::record::{LastRequest, Marker, MarkerPlace, Ttl};
 use dormouse_core::units::{Millis, Tokens};
 use dormouse_core::usage::TokenUsage;
@@ -36,8 +35,8 @@ pub const MOST_MARKERS: usize = 4;
 /// A cache entry that the provider is believed to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
-    /// Hash of everything up to and including its position.
-    key: Hash,
+    /// Everything up to and including its position.
+    key: Key,
     /// Position in cache order, prefix parts included.
     position: u64,
     /// Tokens up to there; estimated until a response reports them.

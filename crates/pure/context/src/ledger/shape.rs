@@ -65,9 +65,46 @@ struct Measure {
     minimum: Tokens,
 }
 
+/// Identity of everything up to a position. In two parts, so that a position is compared without
+/// hashing: a session may have an entry for every request it made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Hash of the parameters that count at its level, and of the prefix before the level.
+    front: Hash,
+    /// Hash chain over the level's content up to the position.
+    chain: Hash,
+}
+
+/// A front for each level of a request.
+#[derive(Clone, Copy, Debug)]
+struct Fronts {
+    tools: Hash,
+    system: Hash,
+    fragments: Hash,
+    messages: Hash,
+}
+
+impl Fronts {
+    /// Each level mixes in only the parameters that invalidate it, so a change of thinking keeps
+    /// tools and system.
+    fn of(keys: &CacheKeys, prefix: &RenderedPrefix) -> Self {
+        let tools = Hash::of(keys.model.as_bytes());
+        let system = tools.link(b'y', keys.system);
+        let fragments = system.link(b'm', keys.messages);
+        Self {
+            tools,
+            system,
+            fragments,
+            // Messages depend on the whole prefix and on every keyed parameter.
+            messages: fragments.link(b'p', prefix.id()),
+        }
+    }
+}
+
 /// A request as the cache sees it: keyed parameters, prefix and segments.
 #[derive(Clone, Debug)]
 pub struct Shape {
+    fronts: Fronts,
     pub(crate) keys: CacheKeys,
     pub(crate) prefix: Arc<RenderedPrefix>,
     pub(crate) segments: SegmentList,
@@ -85,6 +122,7 @@ impl Shape {
     ) -> Self {
         let (bytes, calibration, minimum) = measure;
         Self {
+            fronts: Fronts::of(&keys, &prefix),
             keys,
             prefix,
             segments,
@@ -111,9 +149,9 @@ impl Shape {
         self.measure.minimum
     }
 
-    /// Position of a marker and the hash of everything up to it; `None` if the place does not
+    /// Position of a marker and the identity of everything up to it; `None` if the place does not
     /// exist.
-    pub fn identity(&self, place: MarkerPlace) -> Option<(u64, Hash)> {
+    pub fn identity(&self, place: MarkerPlace) -> Option<(u64, Key)> {
         let prefix = &self.prefix;
         // A marker of an earlier request may name a part that no longer exists.
         let within = |index: u32, parts: usize| Some(index as usize).filter(|index| *index < parts);
@@ -136,36 +174,28 @@ impl Shape {
         Some((position, self.key_at(position)?))
     }
 
-    /// Hash of everything up to and including a position. Each level mixes in only the parameters
-    /// that invalidate it, so a change of thinking keeps tools and system.
-    pub(crate) fn key_at(&self, position: u64) -> Option<Hash> {
+    /// Identity of everything up to and including a position.
+    pub(crate) fn key_at(&self, position: u64) -> Option<Key> {
         let count = usize::try_from(position).ok()? + 1;
         let prefix = &self.prefix;
-        let model = Hash::of(self.keys.model.as_bytes());
         let tools = prefix.tools().len();
         let system = tools + prefix.system().len();
-        // Messages depend on the whole prefix and on every keyed parameter.
         if count > prefix.len() {
             let segments = count - prefix.len();
-            if segments > self.segments.len() {
-                return None;
-            }
-            let front = model
-                .link(b'y', self.keys.system)
-                .link(b'm', self.keys.messages)
-                .link(b'p', prefix.id());
-            return Some(front.link(b'c', self.segments.chain(segments)));
+            return (segments <= self.segments.len()).then(|| Key {
+                front: self.fronts.messages,
+                chain: self.segments.chain(segments),
+            });
         }
-        let chain = prefix.chain(count);
-        Some(if count <= tools {
-            model.link(b'p', chain)
-        } else if count <= system {
-            model.link(b'y', self.keys.system).link(b'p', chain)
-        } else {
-            model
-                .link(b'y', self.keys.system)
-                .link(b'm', self.keys.messages)
-                .link(b'p', chain)
+        Some(Key {
+            front: if count <= tools {
+                self.fronts.tools
+            } else if count <= system {
+                self.fronts.system
+            } else {
+                self.fronts.fragments
+            },
+            chain: prefix.chain(count),
         })
     }
 

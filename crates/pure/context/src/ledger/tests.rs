@@ -4,6 +4,7 @@ use crate::segment::SegmentList;
 use crate::target::Target;
 use crate::view::View;
 use dormouse_core::block::Block;
+use dormouse_core::hash::Hash;
 use dormouse_core::json::RawJson;
 use dormouse_core::models::ModelTable;
 use dormouse_core::record::{Calibration, Gaps};
