@@ -234,6 +234,8 @@ impl Conversation {
     fn compacted_to(&mut self, boundary: &Boundary) {
         if let Some((after, static_prefix)) = boundary.post_tokens.zip(boundary.fixed_tokens) {
             self.economy.observe_compaction(&Compacted {
+                // An unknown length saves nothing that could be counted.
+                before: boundary.pre_tokens.unwrap_or(after),
                 after,
                 static_prefix,
                 summary: boundary.summary_tokens,

@@ -61,7 +61,7 @@ impl SessionFiles {
         self.folder.join("session-memory").join("summary.md")
     }
 
-    /// File beside the logs of a project with the economic policy's figures from earlier sessions.
+    /// File beside the logs of a project with the economic policy's figures of its sessions.
     pub fn lessons(&self) -> PathBuf {
         let project = self.folder.parent();
         project.unwrap_or(&self.folder).join("economy.json")

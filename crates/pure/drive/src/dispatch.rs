@@ -14,10 +14,14 @@ use crate::outbox::{Running, SaveFor};
 use crate::refold::Refold;
 use crate::turn::Extent;
 use bytes::Bytes;
-use dormouse_context::economy::Prior;
+use dormouse_context::economy::Lessons;
 use dormouse_core::block::Block;
 use dormouse_core::record::{Body, Message, StateChange};
 use serde_json::Value;
+
+/// Requests after which a session writes its first lessons, and fewest between two: shorter sessions
+/// write them at their end only.
+const FIRST_LESSON: u32 = 4;
 
 impl Driver {
     /// Accepts a command, or queues it behind earlier ones.
@@ -121,19 +125,41 @@ impl Driver {
             self.reply(id, Err(error));
             return;
         }
-        let prior = Prior::of(self.conversation.economy());
         // Lessons are an optimisation: a session must close without them.
-        let Ok(bytes) = serde_json::to_vec(&prior) else {
+        let Some(lessons) = self.lessons() else {
             self.reply_stored(id, Ok(Reply::Done));
             return;
         };
-        let lessons = SaveFile {
-            place: SavePlace::File(self.config.place.lessons()),
-            bytes: Bytes::from(bytes),
-        };
-        self.outbox
-            .start(Running::Save(SaveFor::Lessons), Work::Save(vec![lessons]));
+        self.outbox.start(
+            Running::Save(SaveFor::LastLessons),
+            Work::Save(vec![lessons]),
+        );
         self.job = Some(Job::Lessons(id));
+    }
+
+    /// Writes the policy's lessons while the session goes on, so that one that is killed teaches
+    /// too. Due when the session has grown by a quarter: a long one writes them some twenty times.
+    pub(crate) fn teach_if_due(&mut self) {
+        let requests = self.conversation.economy().requests();
+        let due = self.taught + (self.taught / 4).max(FIRST_LESSON);
+        if requests < due {
+            return;
+        }
+        self.taught = requests;
+        if let Some(lessons) = self.lessons() {
+            self.outbox
+                .start(Running::Save(SaveFor::Lessons), Work::Save(vec![lessons]));
+        }
+    }
+
+    /// This session's entry in the lessons of its project.
+    fn lessons(&self) -> Option<SaveFile> {
+        let known = self.conversation.economy();
+        let lessons = Lessons::of(&self.config.session, known, self.now);
+        Some(SaveFile {
+            place: SavePlace::Lessons(self.config.place.lessons()),
+            bytes: Bytes::from(lessons.write().ok()?),
+        })
     }
 
     pub(crate) fn lessons_saved(&mut self, outcome: EffectOutcome) {

@@ -63,6 +63,8 @@ pub struct Driver {
     pub(crate) files: FilesRead,
     /// True if the host was notified that the log cannot be written; the notice is given once.
     pub(crate) told_stopped: bool,
+    /// Number of requests at which the lessons were written last.
+    pub(crate) taught: u32,
 }
 
 impl Driver {
@@ -161,7 +163,9 @@ impl Driver {
             Running::Save(SaveFor::Clearing) => self.clearing_saved(outcome),
             Running::Save(SaveFor::Prefix) => self.prefix_saved(outcome),
             Running::Save(SaveFor::Notes) => self.notes_saved(outcome),
-            Running::Save(SaveFor::Lessons) => self.lessons_saved(outcome),
+            // Written again at the next occasion; a failure is told at the end of the session.
+            Running::Save(SaveFor::Lessons) => {}
+            Running::Save(SaveFor::LastLessons) => self.lessons_saved(outcome),
             Running::ReadNotes(reader) => self.notes_read(reader, outcome),
             Running::ReadLog => self.log_read(outcome),
             Running::Ask(purpose) => self.asked(purpose, outcome),

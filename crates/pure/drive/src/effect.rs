@@ -88,6 +88,9 @@ pub enum SavePlace {
     Blob(Hash),
     /// Path in the file system.
     File(PathBuf),
+    /// File of the project's lessons, which other sessions write too: the bytes are merged into it
+    /// under its lock ([`merge_lessons`](crate::merge_lessons)).
+    Lessons(PathBuf),
 }
 
 /// File to write, replacing an older one.
@@ -95,7 +98,7 @@ pub enum SavePlace {
 pub struct SaveFile {
     /// Destination of the file.
     pub place: SavePlace,
-    /// Complete content, replacing what is there.
+    /// Complete content, replacing what is there; for lessons, the part to merge.
     pub bytes: Bytes,
 }
 

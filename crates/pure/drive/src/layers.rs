@@ -90,6 +90,7 @@ impl Driver {
         }
         turn.rounds += 1;
         self.page_if_due()?;
+        self.teach_if_due();
         let plan = self.with_inputs(moment, layers::plan);
         self.remember_aim(&plan)?;
         self.explain(moment, &plan);

@@ -34,6 +34,7 @@ pub use calls::{
 };
 pub use command::{Command, CommandId, CompactWish, Reply, SwitchModel, When};
 pub use config::{CONTINUATIONS, Config, Current, PolicyChoice, Role, SessionFiles};
+pub use dormouse_context::economy::merge_lessons;
 pub use driver::Driver;
 pub use effect::{
     Ask, Effect, EffectId, HookPoint, NotesFiles, RecallMoment, SaveFile, SavePlace, Seen, Work,

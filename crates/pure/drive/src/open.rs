@@ -10,7 +10,7 @@ use crate::layers::AIM;
 use crate::notice::Notice;
 use crate::outbox::Outbox;
 use dormouse_context::conversation::Conversation;
-use dormouse_context::economy::Prior;
+use dormouse_context::economy::Lessons;
 use dormouse_context::files_read::FilesRead;
 use dormouse_context::layers::LayerState;
 use dormouse_context::ledger::Ledger;
@@ -163,6 +163,7 @@ impl Driver {
             usage: Vec::new(),
             files: FilesRead::default(),
             told_stopped: false,
+            taught: 0,
         }
     }
 
@@ -176,7 +177,7 @@ impl Driver {
         // Only for a new session: a resumed one has figures of its own in the log.
         let lessons = self.config.lessons.take();
         // Unreadable lessons are ignored: the policy learns anew.
-        let prior = lessons.and_then(|bytes| serde_json::from_slice::<Prior>(&bytes).ok());
+        let prior = lessons.and_then(|bytes| Lessons::read(&bytes).prior());
         if let Some(prior) = prior {
             self.note(Conversation::prior(&prior))?;
         }

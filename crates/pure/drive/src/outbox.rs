@@ -33,7 +33,10 @@ pub(crate) enum SaveFor {
     Clearing,
     Prefix,
     Notes,
+    /// Lessons while the session goes on; nothing waits for them.
     Lessons,
+    /// Lessons at the end of the session; the command waits for them.
+    LastLessons,
 }
 
 /// Reader of the session notes.

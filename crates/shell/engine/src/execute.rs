@@ -12,13 +12,14 @@ use dormouse_core::hash::Hash;
 use dormouse_core::show::chain;
 use dormouse_drive::{
     EffectId, EffectOutcome, HookAnswer, HookPoint, NotesFiles, RecallMoment, SaveFile, SavePlace,
-    SessionFiles, StoreFailure, StreamEvent, ToolHost, Work,
+    SessionFiles, StoreFailure, StreamEvent, ToolHost, Work, merge_lessons,
 };
 use dormouse_model::ModelError;
 use dormouse_store::AppendError;
 use dormouse_system::{Access, Files};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// Texts from this length on are hashed on the blocking pool: below, a hash takes less than the
@@ -28,6 +29,10 @@ const LONG_TEXT: usize = 256 * 1024;
 /// Bytes of notes, templates and prompts that are read. Larger ones were written neither by a
 /// person nor by Dormouse.
 const MOST_OF_NOTES: u64 = 1024 * 1024;
+/// Bytes read of the lessons: those of 48 sessions; a longer file is not Dormouse's.
+pub(crate) const MOST_OF_LESSONS: u64 = 64 * 1024;
+/// Time that lessons wait for those of another session. A merge takes milliseconds.
+const LESSONS_LOCK: Duration = Duration::from_secs(2);
 
 /// Message that a running effect sends before it ends.
 #[derive(Debug)]
@@ -179,19 +184,37 @@ fn save_one(ports: &Ports, file: &SaveFile) -> Result<(), String> {
             let put = ports.blobs.put(&file.bytes);
             put.map(drop).map_err(|error| chain(&error))
         }
-        SavePlace::File(path) => {
+        SavePlace::File(path) => write_file(ports, path, &file.bytes),
+        SavePlace::Lessons(path) => {
             let files = &ports.system.files;
-            // A relative name has an empty parent: the folder of the process, which is there.
-            let folder = path
-                .parent()
-                .filter(|folder| !folder.as_os_str().is_empty());
-            let made = folder.map_or(Ok(()), |folder| {
-                files.create_dir_all(folder, Access::Private)
-            });
-            made.and_then(|()| files.replace(path, &file.bytes, Access::Private))
-                .map_err(|error| chain(&error))
+            folder_of(ports, path)?;
+            // Two sessions of a project may end at once: read and write are one step.
+            let lock = files.lock_waiting(path, LESSONS_LOCK);
+            let Some(_lock) = lock.map_err(|error| chain(&error))? else {
+                return Err("another session holds the lessons".to_owned());
+            };
+            let known = files.read(path, MOST_OF_LESSONS).ok();
+            write_file(ports, path, &merge_lessons(known.as_deref(), &file.bytes))
         }
     }
+}
+
+fn write_file(ports: &Ports, path: &Path, bytes: &[u8]) -> Result<(), String> {
+    folder_of(ports, path)?;
+    let written = ports.system.files.replace(path, bytes, Access::Private);
+    written.map_err(|error| chain(&error))
+}
+
+/// Makes the folder of a file.
+fn folder_of(ports: &Ports, path: &Path) -> Result<(), String> {
+    // A relative name has an empty parent: the folder of the process, which is there.
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let made = folder.map_or(Ok(()), |folder| {
+        ports.system.files.create_dir_all(folder, Access::Private)
+    });
+    made.map_err(|error| chain(&error))
 }
 
 fn text_of(files: &dyn Files, path: &Path) -> Option<String> {

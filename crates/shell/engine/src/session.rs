@@ -5,7 +5,7 @@
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::execute::{Executor, blocking};
+use crate::execute::{Executor, MOST_OF_LESSONS, blocking};
 use crate::ports::Catalog;
 use crate::setup::{Ports, SessionConfig, SessionPlace, SettingsSource};
 use crate::subscribe::{Subscribers, Subscription};
@@ -28,9 +28,6 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc;
-
-/// Bytes read of the lessons. They are a dozen figures; a longer file is not Dormouse's.
-const MOST_OF_LESSONS: u64 = 64 * 1024;
 
 /// End of a turn.
 #[derive(Clone, Debug, PartialEq)]

@@ -110,12 +110,21 @@ impl<'a> ClearInputs<'a> {
     /// All old results except the newest `keep`; results waiting in the tail count among the
     /// newest.
     pub fn all_but(&self, keep: usize) -> Batch<'a> {
+        self.all_but_from(keep, Tokens::ZERO)
+    }
+
+    /// The same, results of fewer than `least` tokens left in place.
+    pub(crate) fn all_but_from(&self, keep: usize, least: Tokens) -> Batch<'a> {
         let waiting = self.index.waiting(self.view.tail());
         let all = self.index.results().len() + waiting;
         // At least one result stays, whatever the setting: the model needs its latest input.
         let going = all.saturating_sub(keep.max(1));
         let old = self.old();
-        self.worthwhile(&old[..going.min(old.len())])
+        let marker = self.least();
+        let going = old[..going.min(old.len())].iter();
+        Batch::of(going.filter(|entry| {
+            entry.estimate >= marker && self.measure.correct(entry.estimate) >= least
+        }))
     }
 
     /// Oldest results, until the rest holds at most `leave` tokens.

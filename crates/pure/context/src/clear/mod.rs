@@ -183,10 +183,13 @@ pub fn classic(inputs: &ClearInputs<'_>) -> ClearVerdict {
     inputs.clear(batch)
 }
 
-/// Rule of the policy `economic`: clear down to [`ClearSettings::leave`] if that pays. `worth`
-/// is called with the tokens freed and the tokens that stay behind the first cleared result.
+/// Rule of the policy `economic`: on a lapsed cache clear every old result of at least
+/// `least` tokens, otherwise clear down to [`ClearSettings::leave`]; both only if that pays.
+/// `worth` is called with the tokens freed and the tokens that stay behind the first cleared
+/// result.
 pub fn economic(
     inputs: &ClearInputs<'_>,
+    least: impl FnOnce() -> Tokens,
     worth: impl FnOnce(Tokens, Tokens) -> Result<String, String>,
 ) -> ClearVerdict {
     let settings = inputs.settings;
@@ -197,7 +200,12 @@ pub fn economic(
     if !inputs.cold && !settings.pressure {
         return leave("clearing under pressure is switched off");
     }
-    inputs.clear_if(inputs.down_to(settings.leave), worth)
+    let batch = if inputs.cold {
+        inputs.all_but_from(settings.idle_keep, least())
+    } else {
+        inputs.down_to(settings.leave)
+    };
+    inputs.clear_if(batch, worth)
 }
 
 fn leave(reason: impl Into<String>) -> ClearVerdict {

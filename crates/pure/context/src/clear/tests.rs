@@ -91,7 +91,7 @@ impl Fixture {
         };
         match question.rule {
             Rule::Classic => classic(&inputs),
-            Rule::Economic => economic(&inputs, question.worth),
+            Rule::Economic => economic(&inputs, || Tokens(500), question.worth),
             Rule::All => inputs.clear(inputs.worthwhile(inputs.old())),
         }
     }
@@ -262,6 +262,20 @@ fn the_economic_rule_clears_oldest_first_down_to_its_mark() {
     assert_eq!(selection.positions, order[..4]);
     assert_eq!(selection.freed, Tokens(4 * (10_000 - MARKER_TOKENS.get())));
     assert_eq!(selection.reason, "it pays");
+}
+
+#[test]
+fn on_a_lapsed_cache_the_economic_rule_leaves_small_results_and_the_newest() {
+    let mut sizes = vec![("Bash", 400), ("Bash", 4_000), ("Bash", 300), ("Bash", 600)];
+    sizes.extend([("Bash", 9_000); 5]);
+    let fixture = Fixture::of(&sizes).answered();
+    let cold = Question {
+        rule: Rule::Economic,
+        ..idle()
+    };
+    let selection = fixture.selection(&cold);
+    assert_eq!(selection.positions.len(), 2);
+    assert_eq!(selection.freed, Tokens(4_600 - 2 * MARKER_TOKENS.get()));
 }
 
 #[test]

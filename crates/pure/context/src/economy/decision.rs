@@ -110,8 +110,37 @@ pub struct WarmFigures {
     pub cost: f64,
     /// Saving per later request.
     pub saves: f64,
-    /// Number of requests within which it has to pay back.
-    pub horizon: f64,
+    /// Expected number of requests before the window would force a compaction.
+    pub ahead: f64,
+    /// Chance that the session gets that far, from 0 to 1.
+    pub chance: f64,
+    /// Expected net gain.
+    pub gain: f64,
+    /// Cost that is lost if the session ends at once.
+    pub stake: Stake,
+}
+
+/// Cost that a compaction puts at risk, and its bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stake {
+    /// Cost that is lost if the session ends at once.
+    pub cost: f64,
+    /// Most that may be risked: a part of the session's cost so far.
+    pub most: f64,
+    /// Part of the last compaction's cost that has not been saved yet.
+    pub owed: f64,
+}
+
+impl fmt::Display for Stake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { cost, most, owed } = *self;
+        let within = if cost <= most { "≤" } else { ">" };
+        write!(f, "at risk {} {within} {}", Kilo(cost), Kilo(most))?;
+        if owed > 0.0 {
+            write!(f, "; {} of the last one is still unpaid", Kilo(owed))?;
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Display for WarmFigures {
@@ -123,20 +152,24 @@ impl fmt::Display for WarmFigures {
             threshold,
             cost,
             saves,
-            horizon,
+            ahead,
+            chance,
+            gain,
+            stake,
         } = *self;
         write!(
             f,
-            "{moment}, prompt {} {} threshold {} (size in use {}); a compaction costs {}, \
-                 saves {} a request and pays after {:.1} requests of {horizon:.1} at most",
+            "{moment}, prompt {} {} threshold {} (size in use {}); a compaction costs {} and saves \
+             {} a request, for {ahead:.1} requests expected; with {:.0} % it is due anyway: gain \
+             {}; {stake}",
             kilo(used),
             relation(used >= threshold),
             kilo(threshold),
             kilo(in_use),
             Kilo(cost),
             Kilo(saves),
-            // At least one token: a compaction without savings would divide by zero.
-            cost / saves.max(1.0),
+            chance * 100.0,
+            Kilo(gain),
         )
     }
 }
@@ -156,6 +189,8 @@ pub struct ColdFigures {
     pub later: f64,
     /// Least net gain required.
     pub margin: f64,
+    /// Cost beyond that of carrying on, which is lost if the session ends at once.
+    pub stake: Stake,
 }
 
 impl fmt::Display for ColdFigures {
@@ -167,11 +202,12 @@ impl fmt::Display for ColdFigures {
             compact,
             later,
             margin,
+            stake,
         } = *self;
         write!(
             f,
             "{moment}, prompt {}; carrying on writes {}, compacting costs {} and gains {} \
-                 later: {} left over, {} a margin of {}",
+                 later: {} left over, {} a margin of {}; {stake}",
             kilo(used),
             Kilo(carry_on),
             Kilo(compact),

@@ -2,7 +2,7 @@
 
 use super::{
     Clearing, ColdFigures, Compacted, Decision, Estimators, Figures, KeepAlive, Means, Moment,
-    NotesState, Outlook, Prices, Rates, Reason, Situation, clearing_worth, decide,
+    NotesState, Outlook, Prices, Rates, Reason, Situation, clearing_worth, cold_least, decide,
     keep_alive_worth, notes_worth,
 };
 use dormouse_core::settings::CacheTtl;
@@ -18,6 +18,7 @@ fn known() -> Estimators {
     let mut known = Estimators::default();
     for _ in 0..40 {
         known.observe_compaction(&Compacted {
+            before: Tokens(75_000),
             after: Tokens(21_000),
             static_prefix: Tokens(8_300),
             summary: Some(Tokens(2_000)),
@@ -36,6 +37,8 @@ fn figures() -> Figures {
         classic: Tokens(167_000),
         in_use: None,
         means: Means::Full,
+        // So much that no compaction is a risk, unless a test says otherwise.
+        spent: 1e7,
     }
 }
 
@@ -129,6 +132,7 @@ fn the_size_in_use_moves_only_when_it_is_off_by_enough() {
 fn a_compaction_that_leaves_much_is_not_repeated_at_once() {
     let mut known = known();
     known.observe_compaction(&Compacted {
+        before: Tokens(95_000),
         after: Tokens(90_000),
         static_prefix: Tokens(8_300),
         summary: None,
@@ -139,23 +143,100 @@ fn a_compaction_that_leaves_much_is_not_repeated_at_once() {
 }
 
 #[test]
-fn a_session_that_has_hardly_begun_need_not_pay_for_forgetting() {
+fn a_young_session_waits_for_a_larger_prompt_than_an_old_one() {
     let mut young = Estimators::starting_from(&super::Prior::of(&known()));
-    let act = |known: &Estimators| {
-        let outlook = Outlook::new(known, &rates(), &figures());
-        let decision = at(&outlook, outlook.turn_end.get(), Moment::TurnEnd);
+    let from = |known: &Estimators| Outlook::new(known, &rates(), &figures()).turn_end;
+    let mut before = from(&young);
+    for _ in 0..5 {
+        for _ in 0..20 {
+            young.observe_request(Tokens(10_000), Tokens(15_200));
+        }
+        let now = from(&young);
+        assert!(now < before, "{now} {before}");
+        before = now;
+    }
+}
+
+#[test]
+fn a_compaction_must_be_expected_to_pay_before_the_window_forces_it() {
+    let at = |known: &Estimators, classic: u64, used: u64| {
+        let figures = Figures {
+            classic: Tokens(classic),
+            ..figures()
+        };
+        let outlook = Outlook::new(known, &rates(), &figures);
+        let decision = at(&outlook, used, Moment::BetweenRounds);
         let Reason::Warm(figures) = decision.reason else {
             panic!("{decision}");
         };
-        let pays = figures.cost <= figures.saves * figures.horizon;
-        assert_eq!(decision.act, pays);
-        decision.act
+        (decision.act, figures.gain)
     };
-    assert!(!act(&young));
-    for _ in 0..30 {
-        young.observe_request(Tokens(10_000), Tokens(15_200));
+    // Sessions of this project end early, and this one has begun just now.
+    let mut short = known();
+    short.survival = super::Survival::of([9; 60]);
+    short.requests_are(8);
+    let (act, gain) = at(&short, 967_000, 60_000);
+    assert!(!act && gain < 0.0, "{gain}");
+    let (act, gain) = at(&known(), 967_000, 110_000);
+    assert!(act && gain > 0.0, "{gain}");
+}
+
+#[test]
+fn a_compaction_risks_no_more_than_a_part_of_what_was_spent() {
+    let act = |spent| {
+        let figures = Figures { spent, ..figures() };
+        at(&outlook_with(&figures), 100_000, Moment::BetweenRounds).act
+    };
+    // It costs 35.9k: ten for the call to read, ten for the summary, the rest for what is kept.
+    assert!(!act(230_000.0));
+    assert!(act(250_000.0));
+    let forced = Figures {
+        spent: 0.0,
+        ..figures()
+    };
+    assert!(at(&outlook_with(&forced), 167_000, Moment::BetweenRounds).act);
+}
+
+#[test]
+fn no_compaction_follows_before_the_last_one_has_paid() {
+    let mut known = known();
+    let act = |known: &Estimators| {
+        at(
+            &Outlook::new(known, &rates(), &figures()),
+            100_000,
+            Moment::BetweenRounds,
+        )
+        .act
+    };
+    assert!(act(&known));
+    known.observe_compaction(&Compacted {
+        before: Tokens(75_000),
+        after: Tokens(21_000),
+        static_prefix: Tokens(8_300),
+        summary: Some(Tokens(2_000)),
+    });
+    // 33.4k were spent, each request saves 5.4k: paid after seven.
+    for request in 1..=8 {
+        assert_eq!(act(&known), request > 7, "{request}");
+        known.observe_request(Tokens(40_000), Tokens(45_200));
     }
-    assert!(act(&young));
+}
+
+#[test]
+fn the_tail_covers_ten_requests_within_a_part_of_what_a_request_costs() {
+    let outlook = outlook();
+    let tail = outlook.tail();
+    let cycle = (outlook.best - outlook.order.base) / outlook.order.growth;
+    let added = outlook.keeping(tail) / cycle;
+    let part = added / outlook.order.per_request(outlook.best);
+    assert!((part - 0.1).abs() < 0.02, "{tail}: {part}");
+    // Ten requests of a session that grows slowly are less than what may be kept in any case.
+    let mut slow = Estimators::default();
+    for _ in 0..300 {
+        slow.observe_request(Tokens(40_000), Tokens(40_300));
+    }
+    let slow = Outlook::new(&slow, &rates(), &figures());
+    assert_eq!(slow.tail(), Tokens(4_000));
 }
 
 #[test]
@@ -164,6 +245,7 @@ fn rereading_makes_the_best_size_grow() {
     for _ in 0..12 {
         forgetful.observe_reread(Tokens(20_000));
         forgetful.observe_compaction(&Compacted {
+            before: Tokens(75_000),
             after: Tokens(21_000),
             static_prefix: Tokens(8_300),
             summary: Some(Tokens(2_000)),
@@ -311,10 +393,12 @@ fn keeping_alive_pays_beyond_its_break_even() {
 }
 
 #[test]
-fn what_is_kept_stays_a_share_of_the_target() {
-    let outlook = outlook();
-    let budget = outlook.keep_budget() + outlook.known.summary.tokens();
-    assert!((share(budget, super::figure(outlook.target)) - 0.2).abs() < 1e-3);
+fn on_a_cold_cache_small_results_are_cheaper_kept_than_fetched_again() {
+    // 0.25·(1.25·2,000 + 0.1·50,000 + 5·150) against 1.25 + 0.1 a request: some hundreds of tokens.
+    let least = cold_least(&outlook(), Tokens(50_000));
+    assert!((500..1_700).contains(&least.get()), "{least}");
+    // A longer prompt makes each fetch dearer, and fewer requests are left to read what is kept.
+    assert!(cold_least(&outlook(), Tokens(70_000)) > least);
 }
 
 #[test]

@@ -11,7 +11,7 @@
 //!
 //! Not here: consequences of the figures for a decision.
 
-use super::{figure, tokens};
+use super::{Rates, Survival, figure, tokens};
 use dormouse_core::units::Tokens;
 use serde::{Deserialize, Serialize};
 
@@ -34,13 +34,6 @@ const PRIOR_COMPACTIONS: f64 = 1.0;
 const BUILT_IN_REQUESTS: f64 = 3.0;
 /// Weight of the built-in prior in compactions: the first real one outweighs it five to one.
 const BUILT_IN_COMPACTIONS: f64 = 0.2;
-/// Fewest requests a session is expected to continue for. Without a lower bound a session of few
-/// but heavy requests could never compact; a higher one compacts sessions that end first.
-const FEWEST_REMAINING: f64 = 12.0;
-/// Most requests a session is expected to continue for. Without an upper bound a very long session
-/// would accept compactions that pay back only after hundreds of requests.
-const MOST_REMAINING: f64 = 400.0;
-
 /// A running mean with the weight of the evidence behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
@@ -79,6 +72,16 @@ impl Estimate {
         }
     }
 
+    /// Mean of two estimates, the other one's evidence counting for `share` of its weight.
+    fn joined(self, other: Self, share: f64) -> Self {
+        let weight = self.weight + share * other.weight;
+        if weight <= 0.0 {
+            return self;
+        }
+        let value = (self.weight * self.value + share * other.weight * other.value) / weight;
+        Self { value, weight }
+    }
+
     /// The same mean with at most this weight, as a prior for the next session.
     fn fade(self, weight: f64) -> Self {
         Self::prior(self.value(), self.weight.clamp(0.0, weight))
@@ -88,12 +91,29 @@ impl Estimate {
 /// Sizes of a compaction that was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compacted {
+    /// Tokens of the prompt before.
+    pub before: Tokens,
     /// Tokens of the prompt afterwards.
     pub after: Tokens,
     /// Tokens of it that stay cached unchanged: tools, system prompt, instructions.
     pub static_prefix: Tokens,
     /// Tokens of the summary a model wrote; `None` without a model (notes, offline).
     pub summary: Option<Tokens>,
+}
+
+/// Costs and savings of the last compaction, to tell whether it has paid for itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct PayBack {
+    /// Tokens that it read, if a model wrote its summary.
+    read: Tokens,
+    /// Tokens of that summary.
+    summary: Tokens,
+    /// Tokens written behind the static prefix.
+    written: Tokens,
+    /// Tokens by which it shortened the prompt.
+    removed: Tokens,
+    /// Requests since.
+    requests: u32,
 }
 
 /// Estimates of one session.
@@ -115,8 +135,14 @@ pub struct Estimators {
     pub notes_sent: Estimate,
     /// Tokens that a model writes for an update of the notes.
     pub notes_edits: Estimate,
+    /// Lengths of sessions in this project.
+    #[serde(default)]
+    pub(super) survival: Survival,
     /// Prompt size that the last compaction left.
     pub(super) left: Tokens,
+    /// The last compaction, until it has paid for itself.
+    #[serde(default)]
+    pay_back: PayBack,
     requests: u32,
     compactions: u32,
     /// Tokens fetched again since the last compaction.
@@ -141,6 +167,7 @@ impl Estimators {
     /// or what a compaction left.
     pub(crate) fn observe_request(&mut self, before: Tokens, now: Tokens) {
         self.requests = self.requests.saturating_add(1);
+        self.pay_back.requests = self.pay_back.requests.saturating_add(1);
         let unseen = std::mem::take(&mut self.reread_unseen);
         // A shorter prompt was cleared or undone and says nothing about growth.
         if now >= before {
@@ -166,6 +193,13 @@ impl Estimators {
         self.reread_since = 0.0;
         self.reread_unseen = 0.0;
         self.left = compacted.after;
+        self.pay_back = PayBack {
+            read: compacted.summary.map_or(Tokens::ZERO, |_| compacted.before),
+            summary: compacted.summary.unwrap_or_default(),
+            written: compacted.after - compacted.static_prefix,
+            removed: compacted.before - compacted.after,
+            requests: 0,
+        };
         let kept = figure(compacted.after - compacted.static_prefix);
         self.kept.observe(kept, COMPACTIONS_REMEMBERED);
         if let Some(summary) = compacted.summary {
@@ -192,11 +226,33 @@ impl Estimators {
             .observe(figure(edits), COMPACTIONS_REMEMBERED);
     }
 
-    /// Expected number of further requests: as many as there have been, within bounds. For a
-    /// duration of unknown length this is the standard estimate, since a random look falls in the
-    /// middle on average.
-    pub(crate) fn expected_remaining(&self) -> f64 {
-        f64::from(self.requests).clamp(FEWEST_REMAINING, MOST_REMAINING)
+    /// Part of the last compaction's cost that later requests have not saved yet; zero once it has
+    /// paid for itself. `usual` is the saving in tokens that a compaction is made for: one that
+    /// removed less would never pay, and must not forbid the next for ever.
+    pub(crate) fn owed(&self, rates: &Rates, usual: f64) -> f64 {
+        let PayBack {
+            read,
+            summary,
+            written,
+            removed,
+            requests,
+        } = self.pay_back;
+        let cost = rates.read * figure(read)
+            + rates.output * figure(summary)
+            + rates.write * figure(written);
+        let saved = rates.read * figure(removed).max(usual);
+        (cost - f64::from(requests) * saved).max(0.0)
+    }
+
+    /// Age of the session in requests, at least one.
+    pub(crate) fn age(&self) -> f64 {
+        f64::from(self.requests.max(1))
+    }
+
+    /// Sets the age of the session.
+    #[cfg(test)]
+    pub(super) fn requests_are(&mut self, requests: u32) {
+        self.requests = requests;
     }
 
     /// Number of requests observed in this session.
@@ -228,12 +284,47 @@ impl Prior {
             reread: compactions(session.reread),
             notes_sent: compactions(session.notes_sent),
             notes_edits: compactions(session.notes_edits),
+            // Lengths are learnt from the entries of all sessions, not handed on.
+            survival: Survival::default(),
             left: Tokens::ZERO,
+            pay_back: PayBack::default(),
             requests: 0,
             compactions: 0,
             reread_since: 0.0,
             reread_unseen: 0.0,
         })
+    }
+}
+
+impl Prior {
+    /// Mean of several priors, the first counting most. `None` without any.
+    pub(super) fn mean<'a>(priors: impl Iterator<Item = &'a Self>) -> Option<Self> {
+        // Each session counts a fifth less than the one after it, so about five make the figure.
+        const FADE: f64 = 0.8;
+        let mut share = 1.0;
+        let mut sum: Option<Estimators> = None;
+        for Self(next) in priors {
+            sum = Some(match sum {
+                None => *next,
+                Some(sum) => Estimators {
+                    growth: sum.growth.joined(next.growth, share),
+                    overshoot: sum.overshoot.joined(next.overshoot, share),
+                    kept: sum.kept.joined(next.kept, share),
+                    summary: sum.summary.joined(next.summary, share),
+                    reread: sum.reread.joined(next.reread, share),
+                    notes_sent: sum.notes_sent.joined(next.notes_sent, share),
+                    notes_edits: sum.notes_edits.joined(next.notes_edits, share),
+                    ..sum
+                },
+            });
+            share *= FADE;
+        }
+        sum.map(|sum| Self::of(&sum))
+    }
+
+    /// The same prior with another curve of lengths.
+    pub(super) fn with_survival(self, survival: Survival) -> Self {
+        Self(Estimators { survival, ..self.0 })
     }
 }
 
@@ -253,7 +344,9 @@ impl Default for Prior {
             reread: compactions(0.0),
             notes_sent: compactions(3_000.0),
             notes_edits: compactions(1_500.0),
+            survival: Survival::default(),
             left: Tokens::ZERO,
+            pay_back: PayBack::default(),
             requests: 0,
             compactions: 0,
             reread_since: 0.0,
@@ -269,6 +362,7 @@ mod tests {
 
     fn compacted(kept: u64, summary: u64) -> Compacted {
         Compacted {
+            before: Tokens(90_000),
             after: Tokens(20_000 + kept),
             static_prefix: Tokens(20_000),
             summary: Some(Tokens(summary)),
@@ -360,12 +454,27 @@ mod tests {
     }
 
     #[test]
-    fn a_session_goes_on_for_as_long_as_it_has_lasted_within_bounds() {
+    fn a_compaction_is_owed_until_its_savings_have_paid_for_it() {
+        let rates = crate::economy::Prices::USUAL.rates(
+            dormouse_core::settings::CacheTtl::FiveMinutes,
+            dormouse_core::settings::CacheTtl::FiveMinutes,
+        );
         let mut known = Estimators::default();
-        assert!((known.expected_remaining() - FEWEST_REMAINING).abs() < 1e-9);
-        grow(&mut known, [10; 50]);
-        assert!((known.expected_remaining() - 50.0).abs() < 1e-9);
-        grow(&mut known, [10; 1_000]);
-        assert!((known.expected_remaining() - MOST_REMAINING).abs() < 1e-9);
+        let owed = |known: &Estimators| known.owed(&rates, 30_000.0);
+        assert!(owed(&known) <= 0.0, "nothing was compacted");
+        // 90k before, 29k after: 9k to read it, 10k for the summary, 11.25k to write what is kept.
+        known.observe_compaction(&compacted(9_000, 2_000));
+        assert!((owed(&known) - 30_250.0).abs() < 1.0);
+        // Each request saves 6.1k: four are not enough, five are.
+        grow(&mut known, [100; 4]);
+        assert!(owed(&known) > 0.0);
+        grow(&mut known, [100]);
+        assert!(owed(&known) <= 0.0);
+        // One that removed nothing is forgiven after as long as a usual one takes.
+        known.observe_compaction(&compacted(70_000, 2_000));
+        grow(&mut known, [100; 35]);
+        assert!(owed(&known) > 0.0);
+        grow(&mut known, [100]);
+        assert!(owed(&known) <= 0.0);
     }
 }

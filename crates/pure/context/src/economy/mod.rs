@@ -7,6 +7,8 @@
 //!
 //! - [`Prices`], [`Rates`]: cost of reading, writing and output relative to uncached input.
 //! - [`Estimators`], [`Prior`]: growth, base, summary and re-reading, learnt online.
+//! - [`Lessons`]: figures of a project's sessions, merged as they go on.
+//! - [`Survival`]: how many requests a session of this age still has.
 //! - [`Order`]: the formula itself.
 //! - [`Outlook`]: the formula for this session now, with the size in use and its bounds.
 //! - [`decide`], `notes_worth`, `clearing_worth`, [`keep_alive_worth`]: the questions. Each
@@ -21,11 +23,13 @@ mod clearing;
 mod decision;
 mod estimate;
 mod keep_alive;
+mod lessons;
 mod moments;
 mod notes;
 mod order;
 mod outlook;
 mod prices;
+mod survival;
 
 #[cfg(test)]
 mod decision_tests;
@@ -35,18 +39,21 @@ mod policy_tests;
 mod simulator;
 
 pub use clearing::Clearing;
-pub(crate) use clearing::clearing_worth;
+pub(crate) use clearing::{clearing_worth, cold_least};
 pub use decision::{
-    ClearingFigures, ColdFigures, Decision, KeepAliveFigures, NotesFigures, Reason, WarmFigures,
+    ClearingFigures, ColdFigures, Decision, KeepAliveFigures, NotesFigures, Reason, Stake,
+    WarmFigures,
 };
 pub use estimate::{Compacted, Estimate, Estimators, Prior};
 pub use keep_alive::{KeepAlive, keep_alive_worth};
+pub use lessons::{Lessons, merge_lessons};
 pub use moments::{Moment, Situation, decide};
 pub use notes::NotesState;
 pub(crate) use notes::notes_worth;
 pub use order::{Means, Order};
 pub use outlook::{Figures, Outlook};
 pub use prices::{Prices, Rates};
+pub use survival::Survival;
 
 use dormouse_core::units::Tokens;
 use std::fmt;
@@ -56,7 +63,7 @@ use std::fmt;
     clippy::cast_precision_loss,
     reason = "token counts are far below 2^53"
 )]
-fn figure(tokens: Tokens) -> f64 {
+pub(crate) fn figure(tokens: Tokens) -> f64 {
     tokens.get() as f64
 }
 

@@ -1,14 +1,19 @@
 //! Decision to compact now.
 //!
-//! Two kinds of moments. On a **warm** cache a compaction is made around the best size, and only if
-//! it pays back well within the expected rest of the session. On a **cold** cache the old prompt
-//! would have to be written again: carrying on is compared with compacting, including the later
-//! saving through the shorter prompt.
+//! Two kinds of moments. On a **warm** cache a compaction is made around the best size. On a **cold**
+//! cache the old prompt would have to be written again: carrying on is compared with compacting,
+//! including the later saving through the shorter prompt. At either
+//! - the expected gain must be positive, over the distribution of the requests still to come;
+//! - the last compaction must have paid for itself;
+//! - the cost must be a small part of what the session has cost so far, so that a session which
+//!   ends right behind the compaction was not much dearer.
+//!
+//! A full window overrides all of them.
 //!
 //! Not here: whether thinking or open calls forbid a rewrite at this moment, and how it is made.
 
 use super::outlook::HYSTERESIS;
-use super::{ColdFigures, Decision, Outlook, Reason, WarmFigures, figure};
+use super::{ColdFigures, Decision, Outlook, Reason, Stake, WarmFigures, figure};
 use dormouse_core::units::Tokens;
 use std::fmt;
 
@@ -106,7 +111,13 @@ fn warm(outlook: &Outlook, now: &Situation, threshold: Tokens) -> (bool, Reason)
     let prompt = figure(carried);
     let cost = outlook.order.compaction(prompt);
     let saves = outlook.order.read * (prompt - outlook.order.base).max(0.0);
-    let act = carried >= threshold && cost <= saves * outlook.horizon;
+    // Left alone, the prompt grows until the window forces the same compaction: until then it
+    // saves, and with the chance to get there it saves that one too.
+    let (until_forced, chance) = outlook.forced_after(now.used);
+    let ahead = outlook.expected(until_forced);
+    let gain = saves * ahead - cost * (1.0 - chance);
+    let stake = Stake::new(outlook, cost);
+    let act = carried >= threshold && gain > 0.0 && stake.is_allowed();
     let reason = Reason::Warm(WarmFigures {
         moment: now.moment,
         used: carried,
@@ -114,9 +125,27 @@ fn warm(outlook: &Outlook, now: &Situation, threshold: Tokens) -> (bool, Reason)
         threshold,
         cost,
         saves,
-        horizon: outlook.horizon,
+        ahead,
+        chance,
+        gain,
+        stake,
     });
     (act, reason)
+}
+
+impl Stake {
+    fn new(outlook: &Outlook, cost: f64) -> Self {
+        Self {
+            cost,
+            most: outlook.at_risk,
+            owed: outlook.owed,
+        }
+    }
+
+    /// True if a compaction may put its cost at risk now.
+    pub fn is_allowed(&self) -> bool {
+        self.owed <= 0.0 && self.cost <= self.most
+    }
 }
 
 /// Compares carrying on with the cheapest available compaction.
@@ -146,12 +175,15 @@ fn cold(outlook: &Outlook, now: &Situation) -> (bool, Reason) {
             // The call itself writes the prompt to the cache, so the next request reads the prefix.
             carry_on + rates.output * known.summary.value() + rates.read * prefix
         };
-    // The gain is capped by what the session can still save before its expected end.
-    let read_less = outlook.horizon * order.read * (prompt - order.base).max(0.0);
+    // The gain is capped by what the session is expected to save before its end.
+    let (until_forced, _) = outlook.forced_after(now.used);
+    let read_less = outlook.expected(until_forced) * order.read * (prompt - order.base).max(0.0);
     let later = order.gain(prompt, outlook.best).min(read_less);
     // Without a margin, rounding and noise would trigger compactions that gain nothing.
     let margin = HYSTERESIS * order.compaction(prompt);
-    let act = prompt > order.base && carry_on + later - compact >= margin;
+    // Only the part beyond carrying on is at risk: the rest is paid in any case.
+    let stake = Stake::new(outlook, (compact - carry_on).max(0.0));
+    let act = prompt > order.base && carry_on + later - compact >= margin && stake.is_allowed();
     let reason = Reason::Cold(ColdFigures {
         moment: now.moment,
         used: now.used,
@@ -159,6 +191,7 @@ fn cold(outlook: &Outlook, now: &Situation) -> (bool, Reason) {
         compact,
         later,
         margin,
+        stake,
     });
     (act, reason)
 }

@@ -51,7 +51,7 @@ pub(crate) fn notes_worth(
     let fresh = state.updates > 0 && state.uncovered <= state.uncovered_limit;
     // The tail beside notes is written once and read until the next compaction.
     let until_next = figure(outlook.target).max(outlook.order.base) - outlook.order.base;
-    let requests = (until_next / outlook.order.growth).min(outlook.remaining);
+    let requests = outlook.expected(until_next / outlook.order.growth);
     let tail = figure(state.tail) * (outlook.rates.write + outlook.rates.read * requests);
     let act = used >= from && !fresh && state.spent + update + tail < full;
     Decision {

@@ -36,15 +36,23 @@ pub(super) const HYSTERESIS: f64 = 0.1;
 /// Part by which the thresholds around the best size may make the room dearer: it then lies between
 /// 0.7 and 1.4 times the best one.
 const TOLERANCE: f64 = 0.06;
-/// Part of the expected requests within which a compaction has to pay for itself. Half the sessions
-/// end before their expected length; at 0.4 short sessions are no dearer than under `classic`.
-const PAYBACK: f64 = 0.4;
-/// Share of the target that the kept tail and restored files may take. More would bring the next
-/// compaction closer than what they save in reading again.
-const KEEP: f64 = 0.2;
+/// Most requests that the expectation looks ahead for: beyond, a saving is too uncertain to count.
+const MOST_AHEAD: f64 = 400.0;
+/// Part of the session's cost so far that a compaction may put at risk. If the session ends right
+/// behind it, the session was dearer by no more than this part, whatever the estimates said. At
+/// 0.15 the first compaction of a long session comes a few requests later than at the best size.
+const RISK: f64 = 0.15;
+/// Number of newest requests that the kept tail should cover. Of what sessions use three or more
+/// requests later, two thirds come within ten requests.
+const TAIL_REQUESTS: f64 = 10.0;
+/// Shortest kept tail in tokens: one or two rounds, enough to go on in the middle of a step.
+const SHORTEST_TAIL: f64 = 4_000.0;
+/// Part of a request's mean cost that the kept tail may add. What the tail holds can be fetched
+/// again for less than carrying more of it costs.
+const TAIL_PRICE: f64 = 0.1;
 
 /// Figures of the session that are measured or set, not estimated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
     /// Tokens of tools, system prompt and instructions.
     pub static_prefix: Tokens,
@@ -57,6 +65,8 @@ pub struct Figures {
     pub in_use: Option<Tokens>,
     /// Means of the next compaction, if nothing special happens.
     pub means: Means,
+    /// Cost of the session so far, in tokens of uncached input.
+    pub spent: f64,
 }
 
 /// Costs and thresholds of forgetting in this session, as far as known.
@@ -82,16 +92,18 @@ pub struct Outlook {
     pub known: Estimators,
     /// Number of requests that the session is expected to continue for.
     pub remaining: f64,
-    /// Number of requests within which a compaction has to pay back: a part of `remaining`, because
-    /// a session ends without notice and an unfinished pay-back is lost.
-    pub horizon: f64,
+    /// Most that a compaction may cost: a part of what the session has cost so far.
+    pub at_risk: f64,
+    /// Part of the last compaction's cost that has not been saved yet.
+    pub owed: f64,
 }
 
 impl Outlook {
     /// Computes everything; a few dozen operations.
     pub fn new(known: &Estimators, rates: &Rates, figures: &Figures) -> Self {
         let order = Order::new(figures.means, known, rates, figures.static_prefix);
-        let best = order.best();
+        let age = known.age();
+        let best = order.best_within(known.survival.hazard(age));
         let in_use = held(best, order.base, figures.in_use);
         let size = figure(in_use);
         let room = (size - order.base).max(0.0);
@@ -108,7 +120,6 @@ impl Outlook {
             .dearer_over
             .filter(|step| figure(*step) > order.base + LEAST_ROOM * room)
             .map_or(figures.classic, |step| step.min(figures.classic));
-        let remaining = known.expected_remaining();
         // The floor may exceed the ceiling; the classic target wins over both.
         let bounded = |at: Tokens| at.min(ceiling).max(figures.floor).min(figures.classic);
         Self {
@@ -121,21 +132,50 @@ impl Outlook {
             figures: *figures,
             rates: *rates,
             known: *known,
-            remaining,
-            horizon: PAYBACK * remaining,
+            remaining: known.survival.expected(age, MOST_AHEAD),
+            at_risk: RISK * figures.spent,
+            owed: known.owed(rates, room),
         }
     }
 
-    /// Number of requests until the next compaction, or until the expected end if that comes first.
+    /// Expected number of requests until the next compaction or the session's end.
     pub(crate) fn requests_ahead(&self, used: Tokens) -> f64 {
-        let room = figure(self.target.saturating_sub(used));
-        (room / self.order.growth).min(self.remaining)
+        self.expected(figure(self.target.saturating_sub(used)) / self.order.growth)
     }
 
-    /// Budget of kept tail and restored files together: a share of the target, minus the summary.
-    pub(crate) fn keep_budget(&self) -> Tokens {
-        let share = tokens(KEEP * figure(self.target));
-        share.saturating_sub(self.known.summary.tokens())
+    /// Expected number of requests among the next `within`.
+    pub(crate) fn expected(&self, within: f64) -> f64 {
+        let within = within.min(MOST_AHEAD);
+        self.known.survival.expected(self.known.age(), within)
+    }
+
+    /// Number of requests until the window forces a compaction, and the chance to get there.
+    pub(crate) fn forced_after(&self, used: Tokens) -> (f64, f64) {
+        let room = figure(self.figures.classic.saturating_sub(used));
+        let requests = room / self.order.growth;
+        let chance = self.known.survival.chance(self.known.age(), requests);
+        (requests, chance)
+    }
+
+    /// Tokens of the newest rounds that a compaction keeps: so many requests of usual growth, within
+    /// a part of what a request costs.
+    pub(crate) fn tail(&self) -> Tokens {
+        let cycle = self.cycle();
+        let price = TAIL_PRICE * self.order.per_request(self.best) * cycle;
+        let affordable = price / (self.rates.write + self.rates.read * cycle);
+        let wanted = TAIL_REQUESTS * self.order.growth;
+        tokens(wanted.min(affordable).max(SHORTEST_TAIL))
+    }
+
+    /// Expected number of requests from one compaction to the next, or to the end; at least one.
+    fn cycle(&self) -> f64 {
+        let room = (figure(self.target) - self.order.base).max(0.0);
+        self.expected(room / self.order.growth).max(1.0)
+    }
+
+    /// Cost of keeping so many tokens at a compaction: written once, read until the next one.
+    pub(crate) fn keeping(&self, kept: Tokens) -> f64 {
+        figure(kept) * (self.rates.write + self.rates.read * self.cycle())
     }
 
     /// Cost of one update of the notes at this prompt size.
@@ -189,10 +229,13 @@ impl fmt::Display for Outlook {
         };
         writeln!(
             f,
-            "C0 = {how} = {}, C(W) = C0 + {:.3}·W; W* = b + sqrt(2·g·(C0 + {:.3}·b)/r) = {}, C(W*) = {}",
+            "C0 = {how} = {}, C(W) = C0 + {:.3}·W; b + sqrt(2·g·(C0 + {:.3}·b)/r) = {} for a session \
+             without end; ending with {:.1} % at each request: W* = {}, C(W*) = {}",
             Kilo(order.fixed),
             order.per_token,
             order.per_token,
+            Kilo(order.best()),
+            100.0 * known.survival.hazard(known.age()),
             Kilo(self.best),
             Kilo(order.compaction(self.best)),
         )?;
@@ -202,6 +245,23 @@ impl fmt::Display for Outlook {
             Kilo(order.per_request(self.best)),
             Kilo(order.per_request(classic)),
             Kilo(classic),
+        )?;
+        writeln!(
+            f,
+            "after {} requests {:.0} more are expected; spent {}, of which {} may be risked",
+            known.requests(),
+            self.remaining,
+            Kilo(self.figures.spent),
+            Kilo(self.at_risk),
+        )?;
+        let tail = self.tail();
+        writeln!(
+            f,
+            "a compaction keeps a tail of up to {}: {TAIL_REQUESTS:.0}·g within {:.0} % of what a \
+             request costs; written once and read until the next one it costs {}",
+            Kilo(figure(tail)),
+            100.0 * TAIL_PRICE,
+            Kilo(self.keeping(tail)),
         )?;
         write!(
             f,

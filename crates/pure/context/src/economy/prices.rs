@@ -3,9 +3,11 @@
 //! Not here: money. Decisions compare costs with each other, so the unit is the price of one token
 //! of uncached input.
 
+use super::figure;
 use dormouse_core::models::ModelInfo;
 use dormouse_core::settings::CacheTtl;
 use dormouse_core::units::Tokens;
+use dormouse_core::usage::TokenUsage;
 
 /// Prices of a model's tokens relative to uncached input.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,6 +89,17 @@ pub struct Rates {
     pub output: f64,
     /// Prompt length above which the whole request is charged a higher price.
     pub dearer_over: Option<Tokens>,
+}
+
+impl Rates {
+    /// Cost of a usage in tokens of uncached input. All writes count as those of messages: the
+    /// static prefix is written once.
+    pub fn cost(&self, usage: &TokenUsage) -> f64 {
+        figure(usage.input)
+            + self.read * figure(usage.cache_read)
+            + self.write * figure(usage.cache_write_5m + usage.cache_write_1h)
+            + self.output * figure(usage.output)
+    }
 }
 
 #[cfg(test)]

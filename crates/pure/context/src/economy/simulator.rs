@@ -42,7 +42,7 @@ pub(super) struct Bill {
 impl Session {
     /// Compacts whenever the prompt has reached this size.
     pub(super) fn fixed(&self, size: f64) -> Bill {
-        self.run(|_, prompt| prompt >= size, |_| {})
+        self.run(|_, prompt, _| prompt >= size, |_| {})
     }
 
     /// Best of many fixed sizes, by search in hindsight, and its bill.
@@ -67,7 +67,7 @@ impl Session {
         let before = Cell::new(tokens(self.static_prefix));
         let mut in_use = None;
         self.run(
-            |step, prompt| {
+            |step, prompt, spent| {
                 let mut known = known.borrow_mut();
                 known.observe_request(before.replace(tokens(prompt)), tokens(prompt));
                 let figures = Figures {
@@ -76,6 +76,7 @@ impl Session {
                     classic: self.classic,
                     in_use,
                     means: Means::Full,
+                    spent,
                 };
                 let outlook = Outlook::new(&known, &self.rates, &figures);
                 in_use = Some(outlook.in_use);
@@ -95,7 +96,7 @@ impl Session {
 
     fn run(
         &self,
-        mut compact: impl FnMut(&Step, f64) -> bool,
+        mut compact: impl FnMut(&Step, f64, f64) -> bool,
         mut compacted: impl FnMut(&Compacted),
     ) -> Bill {
         let Rates {
@@ -115,13 +116,15 @@ impl Session {
         for step in &self.steps {
             bill.cost += read * prompt + write * step.growth;
             prompt += step.growth;
-            if compact(step, prompt) {
+            if compact(step, prompt, bill.cost) {
                 let wobble = wobbles.next().copied().unwrap_or(1.0);
                 let (kept, summary) = (self.kept * wobble, self.summary * wobble);
+                let before = tokens(prompt);
                 bill.cost += read * prompt + output * summary + write * kept;
                 bill.compactions += 1;
                 prompt = self.static_prefix + kept;
                 compacted(&Compacted {
+                    before,
                     after: tokens(prompt),
                     static_prefix: tokens(self.static_prefix),
                     summary: Some(tokens(summary)),

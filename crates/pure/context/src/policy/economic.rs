@@ -13,8 +13,8 @@ use dormouse_core::record::Trigger;
 use dormouse_core::units::Tokens;
 use std::sync::Arc;
 
-/// Most tokens of the newest rounds that stay beside a summary: one or two rounds of usual length,
-/// enough to go on in the middle of a step. More is carried by every later request.
+/// Tokens of the newest rounds that stay beside a summary if no outlook gave a budget, as after a
+/// refused prompt: one or two rounds of usual length, enough to go on in the middle of a step.
 const TAIL: Tokens = Tokens(4_000);
 /// Most files restored after a compaction. The model reads the few it needs again for less than
 /// carrying all of them costs.
@@ -47,9 +47,8 @@ impl Policy for Economic {
             let clearing = economy::Clearing {
                 freed,
                 behind,
-                // The saving ends at the next compaction, and must be earned within the pay-back
-                // horizon.
-                remaining: outlook.requests_ahead(facts.used).min(outlook.horizon),
+                // The saving ends at the next compaction or with the session.
+                remaining: outlook.requests_ahead(facts.used),
                 cold: facts.cold,
             };
             let decision = economy::clearing_worth(&clearing, facts.rates);
@@ -59,7 +58,8 @@ impl Policy for Economic {
                 Err(decision.explain())
             }
         };
-        clear::economic(&facts.clearing(), worth)
+        let least = || economy::cold_least(&outlook(facts), facts.used);
+        clear::economic(&facts.clearing(), least, worth)
     }
 
     fn compact(&self, facts: &Facts<'_>) -> CompactVerdict {
@@ -86,7 +86,7 @@ impl Policy for Economic {
         };
         CompactVerdict::Due {
             trigger,
-            keep: Some(outlook.keep_budget()),
+            keep: Some(outlook.tail()),
             reason,
         }
     }
@@ -118,7 +118,7 @@ impl Policy for Economic {
 
     fn compaction(&self, settings: &CompactSettings, keep: Option<Tokens>) -> CompactRule {
         CompactRule {
-            keep: Arc::new(NewestRounds(keep.map_or(TAIL, |budget| TAIL.min(budget)))),
+            keep: Arc::new(NewestRounds(keep.unwrap_or(TAIL))),
             restore: settings.restore.narrowed(FILES, FILE, ALL_FILES),
             ..CompactRule::new(settings)
         }
@@ -140,8 +140,15 @@ fn outlook(facts: &Facts<'_>) -> Outlook {
         classic: facts.thresholds.autocompact_target,
         in_use: facts.in_use,
         means: if notes { Means::Notes } else { Means::Full },
+        // The prompt was written at least once; a provider that reports no usage leaves only this.
+        spent: spent(facts).max(facts.rates.write * economy::figure(facts.used)),
     };
     Outlook::new(known, facts.rates, &figures)
+}
+
+/// Cost of the session so far, in tokens of uncached input.
+fn spent(facts: &Facts<'_>) -> f64 {
+    facts.rates.cost(&facts.conversation.state().totals.usage())
 }
 
 /// Moment for the cost model: a cold cache counts more than the position within a turn.

@@ -236,7 +236,7 @@ impl Layered {
         };
         let verdict = match rule {
             0 => clear::classic(&inputs),
-            1 => clear::economic(&inputs, |_, _| Ok("it pays".to_owned())),
+            1 => clear::economic(&inputs, || Tokens(200), |_, _| Ok("it pays".to_owned())),
             2 => inputs.clear(inputs.worthwhile(inputs.old())),
             _ => inputs.clear(inputs.all_but(2)),
         };

@@ -240,6 +240,18 @@ impl Totals {
         }
     }
 
+    /// Usage of all models together, unsettled responses included.
+    pub fn usage(&self) -> TokenUsage {
+        let settled = self.by_model.values().map(|sum| sum.usage);
+        let recent = self.recent.iter().map(|recent| recent.usage);
+        settled
+            .chain(recent)
+            .fold(TokenUsage::default(), |mut all, usage| {
+                all += usage;
+                all
+            })
+    }
+
     /// Sums by model, unsettled responses included.
     pub fn sums(&self, models: &ModelTable) -> BTreeMap<String, UsageSum> {
         let mut sums = self.by_model.clone();

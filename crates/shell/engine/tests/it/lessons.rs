@@ -24,11 +24,40 @@ async fn a_session_teaches_the_next_one_of_its_project() {
     let next = kit.open().await;
     let begins = next.conversation().economy();
     assert_eq!(begins.growth.tokens(), learnt.growth.tokens());
+    assert_eq!(begins.requests(), 0);
     check(&next);
     // It is in the log: opening the session again begins from the same figures.
     let begins = *begins;
     drop(next);
     assert_eq!(*kit.open().await.conversation().economy(), begins);
+}
+
+/// Killed sessions and sessions that run at once teach too: each has an entry of its own, written
+/// while it goes on.
+#[tokio::test]
+async fn a_session_that_never_closes_has_taught_what_it_wrote_last() {
+    let mut kit = Kit::new();
+    kit.config.policy = Some(std::sync::Arc::new(Economic));
+    let mut session = kit.open().await;
+    for _ in 0..6 {
+        turn(&mut session, "Go on.").await;
+    }
+    // Dropped without its end, as by a signal.
+    drop(session);
+    let file = "/home/dormouse/projects/p/economy.json";
+    let text = || {
+        let bytes = kit.machine.files.read(file.as_ref(), u64::MAX).unwrap();
+        String::from_utf8(bytes.to_vec()).unwrap()
+    };
+    let entries = || text().matches("\"requests\":").count();
+    let killed = entries();
+    assert!(killed > 0, "{}", text());
+    // Another session of the project ends in order: the first one's entry stays beside it.
+    let home = "/home/dormouse".as_ref();
+    let mut next = kit.open_as(kit.machine.system(), home, "another").await;
+    turn(&mut next, "Say something.").await;
+    next.close().await.unwrap();
+    assert_eq!(entries(), 2 * killed);
 }
 
 /// The folder that the lessons go to may be gone, or lie where none can be made.

