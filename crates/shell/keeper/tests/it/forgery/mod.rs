@@ -13,6 +13,7 @@
 //! The table and its properties (`dormouse_core::fragment`).
 
 mod formats;
+mod pastes;
 
 use dormouse_context::evidence::{EvidenceLimits, observe};
 use dormouse_context::path::{Leaf, path};
