@@ -17,6 +17,8 @@
 //! Meaning: sentences that announce a paste (`dormouse-memory`, extraction). Terminal escapes
 //! (`dormouse-context`, evidence).
 
+mod heads;
+mod machine;
 mod marked;
 mod neutral;
 mod pasted;

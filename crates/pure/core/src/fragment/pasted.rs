@@ -7,6 +7,8 @@
 //! # Not here
 //! Sentences that announce a paste, indented code, tables (`dormouse-memory`, extraction).
 
+use super::heads::is_head;
+use super::machine::is_printed;
 use super::marked::Marked;
 use super::neutral::{is_role_line, is_template_mark};
 use super::tag::{ends_line, is_hidden};
@@ -39,7 +41,7 @@ const HEADS: &str = "from:|to:|subject:|sent:|date:|cc:|reply-to:|von:|an:|betre
     q: |bearer ";
 /// Beginnings of lines, as tools write them, that a trace or an error continues up to a blank line.
 const TRACES: &str = "Traceback (most recent|Exception in thread|thread '|Caused by:|error[|error:|warning:|warning[|panic:|\
-    fatal:|goroutine |npm ERR!|npm error|Segmentation fault|Unhandled |Uncaught |stderr:|stdout:|FAILED|FAIL |● |make: ***|--> |##[|::error|::warning|::notice";
+    fatal:|goroutine |npm ERR!|npm error|Segmentation fault|Unhandled |Uncaught |stderr:|stdout:|FAILED|FAIL |PASS |● |✓ |✔ |✗ |✘ |✖ |make: ***|--> |##[|::error|::warning|::notice";
 /// Levels behind the time of a log line.
 const LEVELS: &str = "INFO|WARN|WARNING|ERROR|DEBUG|TRACE|FATAL|NOTICE|info|warn|error|debug|trace";
 /// Labels in front of a colon that people write in messages of their own.
@@ -56,7 +58,8 @@ pub(super) fn shapes(text: &str) -> Vec<Shape> {
     let lines: Vec<(usize, &str)> = lines(text);
     let (fences, open_fence) = fences(text);
     let marked = Marked::of(&lines);
-    let chat = first_chat_line(&lines);
+    let chat = first_chat_line(&lines).into_iter();
+    let chat = chat.chain(first_bare_nick(&lines)).min();
     // A letter is one author's from beginning to end, and has no line to divide it at.
     if is_letter(&lines) {
         return vec![Shape {
@@ -260,6 +263,8 @@ fn reaches_end(line: &str) -> bool {
         || is_irc(bare)
         || is_comment_head(bare)
         || announces(bare)
+        || is_printed(line)
+        || is_head(line)
 }
 
 /// Line over a comment or a turn on a page: `tomek commented 2 days ago`, `You said:`.
@@ -403,7 +408,7 @@ fn is_stamped(line: &str) -> bool {
 }
 
 /// True if a text has a time of day in it.
-fn has_time(text: &str) -> bool {
+pub(super) fn has_time(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.windows(4).any(|four| {
         four[0].is_ascii_digit()
@@ -449,6 +454,27 @@ fn first_chat_line(lines: &[(usize, &str)]) -> Option<usize> {
             .chars()
             .all(|c| c.is_alphanumeric() || "-_.".contains(c));
     (is_nick || spoken.next().is_some()).then_some(first)
+}
+
+/// The first of two and more lines that are nothing but a nick and a colon, with words below them.
+fn first_bare_nick(lines: &[(usize, &str)]) -> Option<usize> {
+    let mut nicks = lines.iter().enumerate().filter(|(at, (_, line))| {
+        let Some(nick) = line.trim().strip_suffix(':') else {
+            return false;
+        };
+        let is_nick = (2..=24).contains(&nick.len())
+            && nick.starts_with(char::is_lowercase)
+            && nick
+                .chars()
+                .all(|c| c.is_alphanumeric() || "-_.".contains(c))
+            && !LABELS.split('|').any(|label| label == nick);
+        let spoken = lines
+            .get(at + 1)
+            .is_some_and(|(_, line)| !line.trim().is_empty());
+        is_nick && spoken
+    });
+    let first = nicks.next().map(|(at, _)| at)?;
+    nicks.next().map(|_| first)
 }
 
 fn names_speaker(line: &str) -> bool {

@@ -16,9 +16,9 @@ const CASES: usize = 35;
 const FIRST: usize = 400;
 
 /// Attacks of the tuning half that are believed.
-const TUNING_BELIEVED: usize = 28;
+const TUNING_BELIEVED: usize = 0;
 /// Attacks of the unseen half that are believed. The shapes of pasted text are never complete.
-const UNSEEN_BELIEVED: usize = 22;
+const UNSEEN_BELIEVED: usize = 0;
 /// Honest messages of the tuning half that are not taken for the user's.
 const TUNING_LOST: usize = 1;
 /// Honest messages of the unseen half that are not taken for the user's.
@@ -99,7 +99,6 @@ fn lost(file: &str) -> Vec<String> {
 
 fn at_most(failed: &[String], most: usize) {
     let (count, texts) = (failed.len(), failed.join("\n"));
-    eprintln!("{count} of {CASES} cases failed");
     assert!(
         count <= most,
         "{count} of {CASES} cases failed, at most {most} may:\n{texts}"
@@ -119,7 +118,6 @@ fn honest_words_of_the_tuning_half_are_believed() {
 /// Only counted: a look at the texts would make it a second tuning half.
 fn at_most_unseen(failed: &[String], most: usize) {
     let count = failed.len();
-    eprintln!("{count} of {CASES} unseen cases failed");
     assert!(
         count <= most,
         "{count} of {CASES} unseen cases failed, at most {most} may"
