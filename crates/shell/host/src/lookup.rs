@@ -183,17 +183,17 @@ impl Host {
         {
             // A memory may be forgotten between ranking and reading.
             if let Some(file) = dir.read(&card.path)? {
-                let text = file.text();
-                let mut memory = judge.judge(&card, &text, library.verified(&text), owner);
+                let text = file.text().into_owned();
+                let mut memory = judge.judge(&card, &text, Mark::Unverifiable, owner);
                 memory.score = Some(hit.score);
                 memory.confidence = Some(hit.confidence);
                 // A hit that shares no word with the question could not be explained to the reader.
                 if !memory.words.is_empty() {
-                    ranked.push(memory);
+                    ranked.push((memory, text));
                 }
             }
         }
-        Ok(ranked)
+        Ok(verified(&library, ranked))
     }
 
     fn candidates<'d>(
@@ -226,6 +226,18 @@ impl Host {
         self.remark_skipped(scan.skipped);
         Ok(candidates)
     }
+}
+
+/// Memories with the outcome of checking their claims, which is one walk over the working tree for
+/// all.
+pub(crate) fn verified(library: &Library, found: Vec<(MemoryFound, String)>) -> Vec<MemoryFound> {
+    let texts: Vec<&str> = found.iter().map(|(_, text)| text.as_str()).collect();
+    let marks = library.verified(&texts);
+    let memories = found.into_iter().map(|(memory, _)| memory);
+    let marked = memories.zip(marks);
+    marked
+        .map(|(memory, mark)| MemoryFound { mark, ..memory })
+        .collect()
 }
 
 /// The description, or else the first line of the text.

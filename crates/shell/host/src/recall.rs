@@ -10,11 +10,12 @@
 
 use crate::error::HostError;
 use crate::host::Host;
-use crate::lookup::{Judge, MemoryFound};
+use crate::lookup::{Judge, MemoryFound, verified};
 use crate::place::Which;
 use dormouse_engine::Seen;
 use dormouse_guard::paths::SafePath;
 use dormouse_keeper::recaller::{Brought, Library, Owner, Question, Recollection};
+use dormouse_recall::verify::Mark;
 use dormouse_recall::{LeftOut, Reason, Skip, Work};
 use serde::Serialize;
 
@@ -93,33 +94,35 @@ impl Host {
             memories: Vec::new(),
             uncertain: Vec::new(),
         };
+        let mut uncertain = Vec::new();
         for found in &brought {
             self.remark_skipped(found.skipped());
             let skip = found.surfacing.skipped.as_ref().map(Skip::to_string);
             answer.skipped = answer.skipped.or(skip);
             answer.memories.extend(picks(found, &judge));
             if question.near == Near::Show {
-                answer.uncertain.extend(others(&library, found, &judge)?);
+                uncertain.extend(others(found, &judge)?);
             }
         }
         answer.abstained = answer.memories.is_empty();
         // A memory that shares no telling word with the question is not even near.
-        answer.uncertain.retain(|memory| !memory.words.is_empty());
+        uncertain.retain(|(memory, _)| !memory.words.is_empty());
         if brought.len() > 1 {
             // Scores of two directories cannot be compared.
-            answer.uncertain.sort_by(|a, b| {
+            uncertain.sort_by(|(a, _), (b, _)| {
                 b.confidence
                     .unwrap_or(0.0)
                     .total_cmp(&a.confidence.unwrap_or(0.0))
             });
         }
         // Stable sort: within both groups the order by confidence stays.
-        answer.uncertain.sort_by_key(|memory| memory.over);
+        uncertain.sort_by_key(|(memory, _)| memory.over);
         let most = question.most.unwrap_or_else(|| {
             let files = settings.get(dormouse_core::settings::keys::RECALL_FILES);
             usize::try_from(files).unwrap_or(usize::MAX)
         });
-        answer.uncertain.truncate(most);
+        uncertain.truncate(most);
+        answer.uncertain = verified(&library, uncertain);
         Ok(answer)
     }
 
@@ -153,12 +156,9 @@ fn picks<'a>(found: &'a Brought, judge: &'a Judge<'_>) -> impl Iterator<Item = M
     })
 }
 
-/// Memories that were looked at and do not go in, best first.
-fn others(
-    library: &Library,
-    found: &Brought,
-    judge: &Judge<'_>,
-) -> Result<Vec<MemoryFound>, HostError> {
+/// Memories that were looked at and do not go in, best first, with their texts. Their claims are not
+/// checked yet.
+fn others(found: &Brought, judge: &Judge<'_>) -> Result<Vec<(MemoryFound, String)>, HostError> {
     let is_shown = |path: &SafePath| found.shown.iter().any(|shown| shown.path == *path);
     let mut others = Vec::new();
     for hit in found.hits.iter().filter(|hit| !is_shown(&hit.path)) {
@@ -166,11 +166,10 @@ fn others(
         let (Some(card), Some(text)) = (card, found.text_of(&hit.path)?) else {
             continue;
         };
-        let mark = library.verified(&text);
-        let mut memory = judge.judge(card, &text, mark, found.owner());
+        let mut memory = judge.judge(card, &text, Mark::Unverifiable, found.owner());
         memory.ranked(Some(hit));
         memory.why = Some(against(found, &hit.path, hit.confidence));
-        others.push(memory);
+        others.push((memory, text));
     }
     Ok(others)
 }

@@ -15,7 +15,7 @@
 //! Ranking (`dormouse-recall`).
 
 use crate::dir::{MemoryDir, Skipped, Unread};
-use crate::disk::{CACHE, CACHE_FOLDER};
+use crate::disk::CACHE;
 use crate::error::MemdirError;
 use crate::payload::{self, is_of, path_in};
 use crate::pending::Overlay;
@@ -29,6 +29,7 @@ use dormouse_recall::{Document, Searcher, Segment, TooLarge, language_of};
 use dormouse_system::{Stamp, Walked};
 use std::cmp::Ordering;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::thread;
 
 /// Most attempts of a scan before it gives up; as for snapshots.
@@ -55,8 +56,12 @@ enum NewCache {
 /// All memories, ready to be searched.
 #[derive(Debug)]
 pub struct Scan {
-    searcher: Searcher,
+    /// Made at the first search if nothing changed since the cache was written: a scan that only
+    /// asks if anything changed needs no figures for ranking.
+    searcher: OnceLock<Searcher>,
     base: Segment,
+    /// Number of memories.
+    memories: usize,
     /// Number of files that were read; all others came from the cache.
     pub read: usize,
     /// Number of memories in the cache that are gone or have changed.
@@ -78,24 +83,25 @@ struct Fresh {
 impl Scan {
     /// Searcher over all memories. Documents are known by their [`Scan::card`].
     pub fn searcher(&self) -> &Searcher {
-        &self.searcher
+        self.searcher
+            .get_or_init(|| Searcher::new(self.base.clone()))
     }
 
     /// Memory that a document of the searcher is.
     pub fn card(&self, document: usize) -> Option<Card> {
-        payload::decode(self.searcher.payload(document))
+        payload::decode(self.searcher().payload(document))
     }
 
     /// Cards of all memories.
     pub fn cards(&self) -> impl Iterator<Item = Card> + '_ {
-        let payloads = self.searcher.payloads();
+        let payloads = self.searcher().payloads();
         payloads.filter_map(|(_, payload)| payload::decode(payload))
     }
 
     /// True if so much differs from the cache that a new one is worth its price.
     pub fn wants_rewrite(&self) -> bool {
         let changed = self.read.max(self.outdated);
-        !self.cached || changed > MANY || changed * SHARE > self.searcher.len()
+        !self.cached || changed > MANY || changed * SHARE > self.memories
     }
 }
 
@@ -115,23 +121,20 @@ impl MemoryDir {
     fn scan_with(&self, new_cache: NewCache) -> Result<Scan> {
         // The index is opened while the directory is walked: neither needs the other, and each takes
         // about as long.
-        let (opened, walk) = thread::scope(|scope| {
-            let opening = scope.spawn(|| {
-                let base = self.cache()?;
-                Some((base.clone(), Searcher::new(base)))
-            });
+        let (base, walk) = thread::scope(|scope| {
+            let opening = scope.spawn(|| self.cache());
             let walk = self.walk_topics();
             (opening.join().ok().flatten(), walk)
         });
-        let (base, unchanged) = opened.unzip();
-        self.scan_from(base, unchanged, Some(walk?), new_cache)
+        self.scan_from(base, None, Some(walk?), new_cache)
     }
 
     /// Scans again, for a process that has scanned before: if nothing changed, it costs no more
     /// than asking about each file.
     pub fn rescan(&self, before: Scan) -> Result<Scan> {
         // Changes that were laid over the base are in no segment that could be reused.
-        let unchanged = (before.searcher.changed() == 0).then_some(before.searcher);
+        let searcher = before.searcher.into_inner();
+        let unchanged = searcher.filter(|searcher| searcher.changed() == 0);
         // There is a base, so that none is built.
         self.scan_from(Some(before.base), unchanged, None, NewCache::Leave)
     }
@@ -187,16 +190,21 @@ impl MemoryDir {
             let read = fresh.len();
             let outdated = gone.len();
             let cached = base.is_some();
-            let unchanged = unchanged.filter(|_| read == 0 && outdated == 0);
+            let same = read == 0 && outdated == 0;
             let (base, searcher) = match (base, unchanged) {
-                (Some(base), Some(searcher)) => (base, searcher),
-                (base, _) => self
-                    .searcher(base, &gone, &fresh, new_cache)
-                    .map_err(|TooLarge| self.too_large())?,
+                (Some(base), Some(searcher)) if same => (base, OnceLock::from(searcher)),
+                (Some(base), None) if same => (base, OnceLock::new()),
+                (base, _) => {
+                    let made = self.searcher(base, &gone, &fresh, new_cache);
+                    let (base, searcher) = made.map_err(|TooLarge| self.too_large())?;
+                    (base, OnceLock::from(searcher))
+                }
             };
+            let memories = searcher.get().map_or(base.len(), Searcher::len);
             return Ok(Scan {
                 searcher,
                 base,
+                memories,
                 read,
                 outdated,
                 cached,
@@ -240,29 +248,22 @@ impl MemoryDir {
         new_cache: NewCache,
     ) -> std::result::Result<(Segment, Searcher), TooLarge> {
         let documents = fresh.iter().map(Fresh::document);
-        match base {
-            Some(base) if gone.is_empty() && fresh.is_empty() => {
-                Ok((base.clone(), Searcher::new(base)))
-            }
-            Some(base) => {
-                let searcher = Searcher::with_changes(base.clone(), gone, documents)?;
-                Ok((base, searcher))
-            }
-            None => {
-                let language = language_of(fresh.iter().map(|fresh| &*fresh.text));
-                let bytes = Bytes::from(Segment::build(language, documents)?);
-                if new_cache == NewCache::Write {
-                    self.write_cache(&bytes);
-                }
-                let segment = Segment::open(bytes).map_err(|_| TooLarge)?;
-                Ok((segment.clone(), Searcher::new(segment)))
-            }
+        if let Some(base) = base {
+            let searcher = Searcher::with_changes(base.clone(), gone, documents)?;
+            return Ok((base, searcher));
         }
+        let language = language_of(fresh.iter().map(|fresh| &*fresh.text));
+        let bytes = Bytes::from(Segment::build(language, documents)?);
+        if new_cache == NewCache::Write {
+            self.write_cache(&bytes);
+        }
+        let segment = Segment::open(bytes).map_err(|_| TooLarge)?;
+        Ok((segment.clone(), Searcher::new(segment)))
     }
 
     /// A failure is ignored: no reader depends on the cache.
     fn write_cache(&self, bytes: &[u8]) {
-        if self.disk.create_own_dir(Path::new(CACHE_FOLDER)).is_ok() {
+        if self.make_cache_folder().is_ok() {
             drop(self.disk.replace_own(Path::new(CACHE), bytes));
         }
     }

@@ -241,3 +241,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn git_ignores_the_cache_of_any_directory() {
+    let kit = kit(&["apple.md"]);
+    kit.dir.scan().unwrap();
+    assert_eq!(kit.content(".cache/.gitignore").unwrap(), "*\n");
+    // The user may have changed it.
+    kit.put(".cache/.gitignore", b"*.index\n");
+    kit.dir.make_cache_folder().unwrap();
+    assert_eq!(kit.content(".cache/.gitignore").unwrap(), "*.index\n");
+}

@@ -156,7 +156,7 @@ impl From<NameError> for Failure {
                     _ => shown.hint("`dormouse memory list --all` shows what there is"),
                 }
             }
-            NameError::Ambiguous { many, .. } => {
+            NameError::Partial { many, .. } | NameError::Ambiguous { many, .. } => {
                 let named: Vec<String> = many
                     .iter()
                     .take(MOST_NAMED)
@@ -166,7 +166,12 @@ impl From<NameError> for Failure {
                     0 => String::new(),
                     more => format!(" and {more} more"),
                 };
-                let hint = format!("name one of {}{more}", named.join(", "));
+                let hint = match &error {
+                    NameError::Partial { .. } => {
+                        format!("give the whole name: {}{more}", named.join(", "))
+                    }
+                    _ => format!("name one of {}{more}", named.join(", ")),
+                };
                 UserError::of(Exit::Usage, &error).hint(hint)
             }
         }

@@ -14,8 +14,10 @@ use crate::snapshot::{Snapshot, is_pinned};
 use crate::topic::{self, Field, Kind, Topic, Triggers};
 use crate::transaction::{Author, Transaction};
 use crate::trust::{Origin, Trust};
+use deunicode::deunicode;
 use dormouse_guard::paths::SafePath;
 use dormouse_text::duplicates::{Likeness, NEAR, Sketch};
+use std::collections::HashSet;
 
 /// Label of a rule's last part, as the offline extraction and the directive for models write it.
 const HOW_TO_APPLY: &str = "**How to apply:**";
@@ -97,17 +99,22 @@ pub fn render(memory: &NewMemory) -> String {
     fields.push(Field::Triggers(memory.triggers.clone()));
     fields.push(Field::ValidUntil(memory.valid_until.clone()));
     fields.extend(memory.author.clone().map(Field::Author));
-    let body = format!("{}\n", memory.body.trim_end());
-    topic::edit(&body, &fields)
+    // Made apart from the body: one that begins with front matter of its own must not be taken for
+    // this file's.
+    let front = topic::edit("", &fields);
+    match memory.body.trim_end() {
+        "" => format!("{front}\n"),
+        body if body.starts_with(['\n', '\r']) => format!("{front}{body}\n"),
+        body => format!("{front}\n{body}\n"),
+    }
 }
 
 /// Looks for the most similar memory and decides where the new one goes.
 pub fn place(snapshot: &Snapshot, memory: &NewMemory) -> Placement {
     let sketch = Sketch::new(&statement(&memory.description, &memory.body));
     let mut best: Option<(Likeness, f64, SafePath)> = None;
-    for (path, file) in snapshot.topics() {
+    for (path, file, topic) in snapshot.read_topics() {
         let text = file.text();
-        let topic = Topic::read(&text);
         // An overtaken memory must not swallow a new one: it is not recalled.
         if topic.superseded_by.is_some() {
             continue;
@@ -278,8 +285,9 @@ pub fn free_path(snapshot: &Snapshot, memory: &NewMemory) -> SafePath {
     } else {
         &memory.name
     };
-    // ASCII only: names survive every file system and archive.
-    for word in own.split(|c: char| !c.is_ascii_alphanumeric()) {
+    // ASCII only: names survive every file system and archive. Other scripts are written as they
+    // sound, so that a folder of Chinese memories can be read too.
+    for word in deunicode(own).split(|c: char| !c.is_ascii_alphanumeric()) {
         if word.is_empty() || (name.is_empty() && word.len() > LONGEST_NAME) {
             continue;
         }
@@ -302,15 +310,12 @@ pub fn free_path(snapshot: &Snapshot, memory: &NewMemory) -> SafePath {
 }
 
 fn free_name(snapshot: &Snapshot, name: &str) -> SafePath {
+    // Folded once: a name that thousands share is tried with as many numbers.
+    let files: HashSet<String> = snapshot.files().map(|(path, _)| path.folded()).collect();
     // Lines of the index count too: a dangling one would suddenly point to another memory.
-    let taken = |path: &SafePath| {
-        snapshot
-            .files()
-            .any(|(other, _)| other.same_on_any_disk(path))
-            || index::entries(&snapshot.index())
-                .iter()
-                .any(|entry| entry.path == *path)
-    };
+    let index = index::entries(&snapshot.index()).into_iter();
+    let listed: HashSet<SafePath> = index.map(|entry| entry.path).collect();
+    let taken = |path: &SafePath| files.contains(&path.folded()) || listed.contains(path);
     let mut number = 1_usize;
     loop {
         let ending = if number == 1 {

@@ -210,3 +210,35 @@ fn an_edit_updates_the_line() {
     );
     assert_eq!(after.index(), "- [A](a.md) — new\n");
 }
+
+#[test]
+fn names_of_other_scripts_can_be_read_and_do_not_collide() {
+    let mut snapshot = Snapshot::new();
+    let cases = [
+        ("部署流程", "project_bu_shu_liu_cheng.md"),
+        ("部署流程", "project_bu_shu_liu_cheng_2.md"),
+        (
+            "Развёртывание по пятницам",
+            "project_razviortyvanie_po_piatnitsam.md",
+        ),
+        ("Größe der Überschrift", "project_grosse_der_uberschrift.md"),
+        ("デプロイ", "project_depuroi.md"),
+        ("…", "project.md"),
+    ];
+    for (name, expected) in cases {
+        let memory = NewMemory {
+            kind: Some(Kind::Project),
+            name: name.to_owned(),
+            description: name.to_owned(),
+            body: format!("{name} {expected}"),
+            ..NewMemory::default()
+        };
+        let path = free_path(&snapshot, &memory);
+        assert_eq!(path.as_str(), expected, "{name}");
+        let file = StoredFile {
+            content: render(&memory).into(),
+            modified: Millis(1),
+        };
+        snapshot.insert(path, file);
+    }
+}

@@ -15,6 +15,14 @@ pub enum NameError {
         /// Memories that share a word with it.
         near: Vec<SafePath>,
     },
+    /// Only a part of names, where a whole one is wanted.
+    #[error("`{name}` is only a part of {}", if many.len() == 1 { "a name" } else { "names" })]
+    Partial {
+        /// The part that was given.
+        name: String,
+        /// The memories whose names have it.
+        many: Vec<SafePath>,
+    },
     /// Several memories fit the name equally well.
     #[error("`{name}` could be any of {} memories", many.len())]
     Ambiguous {
@@ -28,8 +36,20 @@ pub enum NameError {
 /// A way in which a memory fits a name.
 type Fits<'a> = &'a dyn Fn(&SafePath, &Topic) -> bool;
 
-/// The memory that a name means: its file, with or without ending or folder, or its own name.
+/// The memory that a name means: its file, with or without ending or folder, or its own name, or a
+/// part of one that no other memory has.
 pub(super) fn find(snapshot: &Snapshot, name: &str) -> Result<SafePath, NameError> {
+    match find_whole(snapshot, name) {
+        Err(NameError::Partial { many, name }) => match many.as_slice() {
+            [one] => Ok(one.clone()),
+            _ => Err(NameError::Ambiguous { name, many }),
+        },
+        found => found,
+    }
+}
+
+/// The memory that a whole name means: for changes where a guess would do harm.
+pub(super) fn find_whole(snapshot: &Snapshot, name: &str) -> Result<SafePath, NameError> {
     // A narrow list cuts names with an ellipsis, and users copy the cut name.
     let name = name.trim().trim_end_matches('…');
     if name.is_empty() {
@@ -54,25 +74,27 @@ pub(super) fn find(snapshot: &Snapshot, name: &str) -> Result<SafePath, NameErro
         let fitting = topics.filter(|(path, file)| fits(path, &Topic::read(&file.text())));
         fitting.map(|(path, _)| path.clone()).collect()
     };
-    // A better fit counts alone: the whole name before a part of one.
-    let ways: [Fits<'_>; 3] = [
-        &|_, topic| topic.name.to_lowercase() == folded,
+    let owned = name.to_owned();
+    match by(&|_, topic| topic.name.to_lowercase() == folded).as_slice() {
+        [] => {}
+        [one] => return Ok(one.clone()),
+        many => {
+            return Err(NameError::Ambiguous {
+                name: owned,
+                many: many.to_vec(),
+            });
+        }
+    }
+    // A better fit counts alone: a part of the file before a part of its own name.
+    let parts: [Fits<'_>; 2] = [
         &|path, _| path.as_str().to_lowercase().contains(&folded),
         &|_, topic| topic.name.to_lowercase().contains(&folded),
     ];
-    for way in ways {
-        match by(way).as_slice() {
-            [] => {}
-            [one] => return Ok(one.clone()),
-            many => {
-                return Err(NameError::Ambiguous {
-                    name: name.to_owned(),
-                    many: many.to_vec(),
-                });
-            }
-        }
-    }
-    Err(missing(name, near(snapshot, &folded)))
+    let found = parts.into_iter().map(by).find(|many| !many.is_empty());
+    Err(match found {
+        Some(many) => NameError::Partial { name: owned, many },
+        None => missing(name, near(snapshot, &folded)),
+    })
 }
 
 /// Memories that share a word with a name, as suggestions.

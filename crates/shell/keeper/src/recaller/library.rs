@@ -20,7 +20,7 @@ use dormouse_engine::{Injection, Seen};
 use dormouse_guard::paths::SafePath;
 use dormouse_memdir::{MemdirError, MemoryDir, Skipped};
 use dormouse_memory::card::Card;
-use dormouse_recall::verify::{Mark, mark};
+use dormouse_recall::verify::{Claim, Mark, mark};
 use dormouse_recall::{Budgets, CANDIDATES, Hit, Request, Surfacing, Work, plan};
 use dormouse_system::System;
 use std::path::PathBuf;
@@ -144,11 +144,13 @@ impl Library {
         }
     }
 
-    /// The claims of a memory's text, checked against the working tree.
-    pub fn verified(&self, text: &str) -> Mark {
-        let claims = claims_of(text);
-        let facts = TreeFacts::look(&self.system.files, &self.tree, &claims);
-        mark(&claims, &facts)
+    /// The claims of memories, by their texts, checked against the working tree: one walk over it
+    /// answers all of them, so that a caller asks once, for the memories it shows.
+    pub fn verified(&self, texts: &[&str]) -> Vec<Mark> {
+        let claims: Vec<Vec<Claim>> = texts.iter().map(|text| claims_of(text)).collect();
+        let all: Vec<Claim> = claims.iter().flatten().cloned().collect();
+        let facts = TreeFacts::look(&self.system.files, &self.tree, &all);
+        claims.iter().map(|claims| mark(claims, &facts)).collect()
     }
 
     /// The memories that go in with a prompt, and what became of the others.

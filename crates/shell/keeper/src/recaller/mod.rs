@@ -317,17 +317,12 @@ impl Inner {
     }
 
     fn note_usage(&self, lines: &str) {
+        let memory = &self.keeper.memory;
         // Figures that cannot be written are lost; memories are not.
-        let root = self.keeper.memory.root();
-        let files = &self.keeper.system.files;
-        let append = || -> dormouse_system::FileResult<()> {
-            files.create_dir_all(&root.join(".cache"), Access::Private)?;
-            let handle = files.beneath(root)?;
-            handle
-                .append(Path::new(USAGE), Access::Private)?
-                .append(lines.as_bytes())
-        };
-        let _noted = append();
+        if memory.make_cache_folder().is_ok() {
+            let file = memory.handle().append(Path::new(USAGE), Access::Private);
+            let _noted = file.and_then(|mut file| file.append(lines.as_bytes()));
+        }
     }
 }
 

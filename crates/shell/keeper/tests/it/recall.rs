@@ -288,3 +288,31 @@ async fn the_teams_memories_come_in_where_its_folder_is_trusted() {
         assert_eq!(kit.text("team/.cache/usage.jsonl"), "");
     }
 }
+
+#[test]
+fn claims_of_many_memories_are_checked_by_one_walk_over_the_tree() {
+    use dormouse_keeper::recaller::Library;
+    use dormouse_system::{MemorySystem, Operation};
+    let tree = tempfile::tempdir().unwrap();
+    let machine = MemorySystem::new();
+    for number in 0..20 {
+        let path = tree.path().join(format!("f{number}.rs"));
+        // On the disk for the walk, in memory for the reads, which are counted there.
+        std::fs::File::create_new(&path).unwrap();
+        machine
+            .files
+            .put(&path, format!("fn load_item_{number}() {{}}\n"));
+    }
+    let library = Library::for_question(&machine.system(), tree.path().to_owned(), []);
+    let texts: Vec<String> = (0..50)
+        .map(|number| format!("Call `load_item_{number}()` and `drop_item_{number}()`."))
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let marks = library.verified(&texts);
+    assert_eq!(marks.len(), 50);
+    let performed = machine.files.performed();
+    let reads = performed.iter().filter(|done| {
+        done.operation == Operation::Read && done.path.extension().is_some_and(|end| end == "rs")
+    });
+    assert_eq!(reads.count(), 20);
+}

@@ -264,8 +264,17 @@ fn forgetting_keeps_the_journal_and_purging_does_not() {
             "The cipher phrase is batterystaple",
         ],
     );
+    // A part of a name could be that of another memory tomorrow.
+    let part = run(&machine, &["forget", "cipher"]);
+    assert_eq!(part.code, 2, "{}", part.stderr);
     assert_eq!(
-        memory(&machine, &["forget", "cipher"]),
+        part.stderr,
+        "error: `cipher` is only a part of a name\n\
+         hint: give the whole name: project_the_cipher_phrase_is_correcthorse.md\n"
+    );
+    let name = "project_the_cipher_phrase_is_correcthorse";
+    assert_eq!(
+        memory(&machine, &["forget", name]),
         "Forgotten: project_the_cipher_phrase_is_correcthorse.md\n\
          `dormouse memory undo` takes it back.\n"
     );
@@ -277,7 +286,7 @@ fn forgetting_keeps_the_journal_and_purging_does_not() {
             .stdout("recall --all cipher phrase")
             .contains("batterystaple")
     );
-    let purged = json(&machine, &["forget", "cipher", "--purge"]);
+    let purged = json(&machine, &["forget", name, "--purge"]);
     assert_eq!(purged["purged"], true);
     assert!(!occurs(&root, "phrase is correcthorse"));
     assert!(!occurs(&root, "batterystaple"));

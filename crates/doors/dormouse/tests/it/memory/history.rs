@@ -13,7 +13,12 @@ fn the_log_says_who_changed_what_and_why() {
     );
     memory(
         &machine,
-        &["forget", "tabs", "--reason", "we use spaces now"],
+        &[
+            "forget",
+            "feedback_use_tabs",
+            "--reason",
+            "we use spaces now",
+        ],
     );
     let log = json(&machine, &["log"]);
     let rows: Vec<(&str, &str)> = log["entries"]
@@ -214,7 +219,15 @@ fn one_command_is_one_entry_and_undo_leaves_edits_by_hand_alone() {
         memory(&machine, &["add", text]);
     }
     let before = machine.read("memory/MEMORY.md");
-    memory(&machine, &["forget", "tabs", "release", "calendar"]);
+    memory(
+        &machine,
+        &[
+            "forget",
+            "feedback_use_tabs",
+            "project_the_release_is_on_monday",
+            "project_ann_owns_the_calendar",
+        ],
+    );
     let log = json(&machine, &["log"]);
     assert_eq!(log["entries"].as_array().unwrap().len(), 4);
     memory(&machine, &["undo"]);
