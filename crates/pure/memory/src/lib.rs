@@ -11,6 +11,7 @@ pub mod journal;
 pub mod manifest;
 pub mod manual;
 pub mod prompt;
+pub mod seal;
 pub mod snapshot;
 pub mod team;
 pub mod tool;

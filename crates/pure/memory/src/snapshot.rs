@@ -8,11 +8,13 @@
 //! # Not here
 //! Reading it from disk (`dormouse-memdir`).
 
+use crate::topic::Topic;
 use bytes::Bytes;
 use dormouse_core::hash::Hash;
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 /// Name of an index file, at the top and in any folder.
 pub const INDEX: &str = dormouse_core::instructions::MEMORY_INDEX;
@@ -40,8 +42,30 @@ impl StoredFile {
 /// All files that mean something, ordered by path so that iteration is deterministic.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    files: BTreeMap<SafePath, StoredFile>,
+    files: BTreeMap<SafePath, Kept>,
 }
+
+/// File with the part of it that is understood, read when it is first asked for and shared by copies
+/// of the snapshot: a dream asks for every memory half a dozen times.
+#[derive(Clone, Debug)]
+struct Kept {
+    file: StoredFile,
+    topic: Arc<OnceLock<Topic>>,
+}
+
+impl Kept {
+    fn topic(&self) -> &Topic {
+        self.topic.get_or_init(|| Topic::read(&self.file.text()))
+    }
+}
+
+impl PartialEq for Kept {
+    fn eq(&self, other: &Self) -> bool {
+        self.file == other.file
+    }
+}
+
+impl Eq for Kept {}
 
 impl Snapshot {
     /// Empty directory, without an index.
@@ -51,27 +75,49 @@ impl Snapshot {
 
     /// Inserts a file and returns the one it replaced.
     pub fn insert(&mut self, path: SafePath, file: StoredFile) -> Option<StoredFile> {
-        self.files.insert(path, file)
+        let topic = Arc::default();
+        let old = self.files.insert(path, Kept { file, topic });
+        old.map(|old| old.file)
+    }
+
+    /// Takes a file over from another snapshot; false if that has none.
+    pub fn adopt(&mut self, from: &Self, path: &SafePath) -> bool {
+        let kept = from.files.get(path);
+        if let Some(kept) = kept {
+            self.files.insert(path.clone(), kept.clone());
+        }
+        kept.is_some()
     }
 
     /// Removes a file and returns it.
     pub fn remove(&mut self, path: &SafePath) -> Option<StoredFile> {
-        self.files.remove(path)
+        self.files.remove(path).map(|old| old.file)
     }
 
     /// File at a path; case-sensitive, as paths are compared byte for byte.
     pub fn get(&self, path: &SafePath) -> Option<&StoredFile> {
-        self.files.get(path)
+        self.files.get(path).map(|kept| &kept.file)
+    }
+
+    /// Understood part of a file; reading never fails.
+    pub fn topic(&self, path: &SafePath) -> Option<&Topic> {
+        self.files.get(path).map(Kept::topic)
     }
 
     /// All files, ordered by path.
     pub fn files(&self) -> impl Iterator<Item = (&SafePath, &StoredFile)> {
-        self.files.iter()
+        self.files.iter().map(|(path, kept)| (path, &kept.file))
     }
 
     /// Topic files ordered by path, pinned ones among them.
     pub fn topics(&self) -> impl Iterator<Item = (&SafePath, &StoredFile)> {
-        self.files.iter().filter(|(path, _)| is_topic(path))
+        self.files().filter(|(path, _)| is_topic(path))
+    }
+
+    /// Topic files ordered by path, each with its understood part.
+    pub fn read_topics(&self) -> impl Iterator<Item = (&SafePath, &StoredFile, &Topic)> {
+        let topics = self.files.iter().filter(|(path, _)| is_topic(path));
+        topics.map(|(path, kept)| (path, &kept.file, kept.topic()))
     }
 
     /// True if there are files in a folder, or in folders below it.
@@ -98,13 +144,13 @@ impl Snapshot {
     pub fn index(&self) -> String {
         let index = self.files.iter().find(|(path, _)| path.as_str() == INDEX);
         index
-            .map(|(_, file)| file.text().into_owned())
+            .map(|(_, kept)| kept.file.text().into_owned())
             .unwrap_or_default()
     }
 
     /// True if a file is UTF-8, or not there.
     pub fn is_text(&self, path: &SafePath) -> bool {
-        let file = self.files.get(path);
+        let file = self.get(path);
         file.is_none_or(|file| std::str::from_utf8(&file.content).is_ok())
     }
 
@@ -112,7 +158,7 @@ impl Snapshot {
     pub fn version(&self) -> Hash {
         let mut all = Vec::new();
         // Hashes have a fixed length: joined raw, `a` + `bc` and `ab` + `c` would be one version.
-        for (path, file) in &self.files {
+        for (path, file) in self.files() {
             all.extend_from_slice(Hash::of(path.as_str().as_bytes()).to_string().as_bytes());
             all.extend_from_slice(Hash::of(&file.content).to_string().as_bytes());
         }
@@ -139,6 +185,13 @@ pub fn belongs(path: &SafePath) -> bool {
 /// True if automation must leave the file alone.
 pub fn is_pinned(path: &SafePath) -> bool {
     is_below(path, PINNED)
+}
+
+/// True if some file system takes the file for a pinned one.
+pub(crate) fn is_pinned_on_any_disk(path: &SafePath) -> bool {
+    let folded = path.folded();
+    let rest = folded.strip_prefix(PINNED);
+    rest.is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// True for a path inside a folder; a file that is itself called `pinned` or `logs` is not.

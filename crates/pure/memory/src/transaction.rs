@@ -50,6 +50,14 @@ impl Author {
         matches!(self, Self::Extractor | Self::Dream)
     }
 
+    /// True for authors that must leave pinned files alone and may not pin: all but the user.
+    const fn spares_pinned(self) -> bool {
+        matches!(
+            self,
+            Self::Agent | Self::Extractor | Self::Dream | Self::Import
+        )
+    }
+
     /// Lower-case name, as the journal has it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -137,7 +145,7 @@ pub enum Refusal {
     /// Automation writes a file that is no Markdown.
     #[error("`{0}` is not a Markdown file; the name of a memory ends in `.md`")]
     NotMarkdown(SafePath),
-    /// Automation touches a pinned file.
+    /// A program touches a pinned file, or would pin one.
     #[error("`{0}` is pinned; only the user changes pinned memories")]
     Pinned(SafePath),
     /// Automation writes without a source.
@@ -252,7 +260,7 @@ impl Transaction {
             if !snapshot::belongs(path) {
                 return Err(Refusal::Hidden(path.clone()));
             }
-            if self.author.is_automation() && snapshot::is_pinned(path) {
+            if self.author.spares_pinned() && snapshot::is_pinned_on_any_disk(path) {
                 return Err(Refusal::Pinned(path.clone()));
             }
             // Deleting needs no look at the content, whatever is wrong with it.

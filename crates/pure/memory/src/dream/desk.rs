@@ -31,12 +31,12 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    fn read(path: &SafePath, file: &StoredFile) -> Option<Self> {
+    fn read(path: &SafePath, file: &StoredFile, topic: &Topic) -> Option<Self> {
         // Bytes that are no text would not survive a merge.
         let text = std::str::from_utf8(&file.content).ok()?.to_owned();
         Some(Self {
             path: path.clone(),
-            topic: Topic::read(&text),
+            topic: topic.clone(),
             text,
             sketch: OnceCell::new(),
             untouchable: OnceCell::new(),
@@ -87,11 +87,11 @@ pub(super) struct Desk<'a> {
 impl<'a> Desk<'a> {
     pub(super) fn new(snapshot: &'a mut Snapshot, changes: &'a mut Vec<Stated>) -> Self {
         let links = Links::of(snapshot);
-        let read = |(path, file): (&SafePath, &StoredFile)| {
-            Some((path.clone(), Rc::new(Memory::read(path, file)?)))
+        let read = |(path, file, topic): (&SafePath, &StoredFile, &Topic)| {
+            Some((path.clone(), Rc::new(Memory::read(path, file, topic)?)))
         };
         Self {
-            memories: snapshot.topics().filter_map(read).collect(),
+            memories: snapshot.read_topics().filter_map(read).collect(),
             snapshot,
             changes,
             links,
@@ -135,10 +135,11 @@ impl<'a> Desk<'a> {
     /// Gives a memory another text.
     pub(super) fn set(&mut self, path: &SafePath, text: String) {
         set(self.snapshot, path, text);
-        let Some(file) = self.snapshot.get(path) else {
+        let now = self.snapshot.get(path).zip(self.snapshot.topic(path));
+        let Some((file, topic)) = now else {
             return;
         };
-        if let Some(memory) = Memory::read(path, file) {
+        if let Some(memory) = Memory::read(path, file, topic) {
             self.links.add(path, &memory.text);
             self.memories.insert(path.clone(), Rc::new(memory));
         }

@@ -97,7 +97,8 @@ fn worth_keeping(reader: &Reader, known: &Spoken, text: &str, day: Date) -> Vec<
     for pick in summary.picks {
         let sentence = text[pick.range.clone()].trim();
         let sentence = sentence.trim_start_matches(['-', '*', '+', '>', ' ']);
-        let prose = matches!(pick.kind, Part::Prose | Part::ListItem | Part::Quote);
+        // A quotation is what a tool or a page said, and stays in the log.
+        let prose = matches!(pick.kind, Part::Prose | Part::ListItem);
         let states = pick.reasons.iter().any(|reason| {
             reason.weight > 0.0 && matches!(reason.feature, Feature::Decision | Feature::Request)
         });
@@ -111,7 +112,7 @@ fn worth_keeping(reader: &Reader, known: &Spoken, text: &str, day: Date) -> Vec<
         let sentence = dated.unwrap_or_else(|| sentence.to_owned());
         let sentence = show::flat(&sentence);
         let read = reader.sentence(&sentence);
-        if !known.has(&read) && kept.len() < MOST_SENTENCES {
+        if !read.quoted && !known.has(&read) && kept.len() < MOST_SENTENCES {
             kept.push(sentence);
         }
     }

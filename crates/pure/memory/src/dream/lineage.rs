@@ -64,8 +64,8 @@ impl Check<'_> {
     fn lineage(&self, path: &SafePath, text: &str) -> (Trust, Vec<String>) {
         let topic = Topic::read(text);
         let trust_of = |path: &SafePath| {
-            let file = self.before.get(path)?;
-            Some(source_trust(path, &Topic::read(&file.text())))
+            let topic = self.before.topic(path)?;
+            Some(source_trust(path, topic))
         };
         let named = topic
             .sources

@@ -7,7 +7,7 @@
 //! they may contradict each other: both stay, and each says so.
 //!
 //! # Responsibilities
-//! - The trust of a merge is the least of its parts; the files it was made of are named in it.
+//! - Memories of different trust are never merged. The files a merge was made of are named in it.
 //! - Keys of other tools are carried over. Links follow.
 //! - Pinned files and others that cannot be written, and files that those link to, stay where and
 //!   as they are.
@@ -16,7 +16,7 @@
 //! Front matter and links of a merge (`carry`); merging a new memory when it is added
 //! ([`crate::write`]).
 
-use super::carry::{contradict, fields, relink, with_keys};
+use super::carry::{believed, contradict, fields, relink, with_keys};
 use super::desk::{Desk, Memory};
 use super::sentence::{Reader, Sentence};
 use super::tally::{self, Step};
@@ -127,8 +127,10 @@ impl Merger {
         let kinds = matches!((a.topic.kind, b.topic.kind), (Some(a), Some(b)) if a != b);
         // One file has one last day; merged, one of the two would end wrongly.
         let until = a.topic.valid_until != b.topic.valid_until;
+        // Merged, the user's words would lose their trust or others' words gain it.
+        let trust = believed(&a.topic) != believed(&b.topic);
         let (held_a, held_b) = (a.is_untouchable(), b.is_untouchable());
-        if kinds || until || (held_a && held_b) {
+        if kinds || until || trust || (held_a && held_b) {
             return Verdict::Apart;
         }
         let (said_a, said_b) = (

@@ -13,7 +13,7 @@ use super::merge::{is_untouchable, merge, set};
 use super::{Draft, Stated, What, distil};
 use crate::index::{self, IndexFacts, IndexPast, Limits, Missing};
 use crate::snapshot::{INDEX, Snapshot, is_pinned};
-use crate::topic::{self, Field, Topic};
+use crate::topic::{self, Field};
 use dormouse_guard::paths::SafePath;
 use jiff::civil::Date;
 
@@ -66,14 +66,13 @@ pub fn offline(before: &Snapshot, facts: &OfflineFacts) -> Draft {
 /// Gives relative dates the day they mean.
 fn date(snapshot: &mut Snapshot, changes: &mut Vec<Stated>, writing: &Writing) {
     let dated: Vec<(SafePath, String)> = snapshot
-        .topics()
-        .filter(|(path, _)| !is_pinned(path))
-        .filter_map(|(path, file)| {
+        .read_topics()
+        .filter(|(path, _, _)| !is_pinned(path))
+        .filter_map(|(path, file, topic)| {
             let text = std::str::from_utf8(&file.content).ok()?;
-            let topic = Topic::read(text);
             // The parts of a merged file were written on different days, and dated before.
             let written = writing
-                .day(file, &topic)
+                .day(file, topic)
                 .filter(|_| topic.sources.is_empty())?;
             let kind = topic.kind;
             let description = absolute(&topic.description, written, kind);

@@ -4,6 +4,7 @@
 //! decide if another could be its source (`support`). Numbers and negations are never a matter of
 //! degree.
 
+use dormouse_core::fragment;
 use dormouse_text::segment::{Kind, segment};
 use dormouse_text::words::{Language, Stemming, StopWords, Tokeniser};
 use std::collections::{BTreeSet, HashMap};
@@ -62,6 +63,8 @@ pub(super) struct Sentence {
     pub(super) negated: bool,
     /// True for a heading, which states little by itself.
     pub(super) heading: bool,
+    /// True if it is, or contains, a quotation of words that others said.
+    pub(super) quoted: bool,
 }
 
 impl Reader {
@@ -81,6 +84,7 @@ impl Reader {
             .map(|part| {
                 let mut sentence = self.sentence(&text[part.trimmed(text)]);
                 sentence.heading = part.kind == Kind::Heading;
+                sentence.quoted |= part.kind == Kind::Quote;
                 sentence
             })
             .collect()
@@ -113,6 +117,7 @@ impl Reader {
             terms,
             negated,
             heading: false,
+            quoted: !fragment::reported(text).is_empty(),
         }
     }
 }

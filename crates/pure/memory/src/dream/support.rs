@@ -149,15 +149,25 @@ impl Ground {
             self.add_index(reader, snapshot, &text, time);
             return;
         }
-        let topic = Topic::read(&text);
-        let day = daily::day_of(path).or_else(|| writing.day(file, &topic).map(|at| at.day));
-        let said = (source_trust(path, &topic), time);
+        let Some(topic) = snapshot.topic(path) else {
+            return;
+        };
+        let day = daily::day_of(path).or_else(|| writing.day(file, topic).map(|at| at.day));
+        let said = (source_trust(path, topic), time);
         let first = self.known.len();
         let name = reader.sentence(&format!("{path} {}", topic.name));
         let sentences = reader.sentences(&text[topic.body..]);
         let description = reader.sentence(&topic.description);
+        let is_log = daily::day_of(path).is_some();
         for sentence in [name, description].into_iter().chain(sentences) {
-            self.add(reader, sentence, said, day);
+            // A log is the agent's; words that it quotes are those of a tool or a page.
+            let (trust, time) = said;
+            let trust = if is_log && sentence.quoted {
+                Trust::External
+            } else {
+                trust
+            };
+            self.add(reader, sentence, (trust, time), day);
         }
         let own = (first..self.known.len()).filter_map(|id| u32::try_from(id).ok());
         self.by_file.entry(path.clone()).or_default().extend(own);
@@ -172,10 +182,8 @@ impl Ground {
         }
         for (number, line) in text.lines().enumerate() {
             let path = by_line.get(&(number + 1));
-            let file = path.and_then(|path| Some((snapshot.get(path)?, path)));
-            let trust = file.map_or(Trust::External, |(file, path)| {
-                source_trust(path, &Topic::read(&file.text()))
-            });
+            let topic = path.and_then(|path| Some((snapshot.topic(path)?, path)));
+            let trust = topic.map_or(Trust::External, |(topic, path)| source_trust(path, topic));
             self.add(reader, reader.sentence(line), (trust, time), None);
         }
     }

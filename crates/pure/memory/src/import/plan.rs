@@ -25,12 +25,11 @@ pub fn plan(snapshot: &Snapshot, memories: &[Imported], reason: &str) -> Transac
         };
         taken.insert(folded(&path));
         let memory = &imported.memory;
-        lines.push_str(&index::line(
-            &memory.name,
-            path.as_str(),
-            &memory.description,
-        ));
-        lines.push('\n');
+        if index::is_trusted(memory.trust) {
+            let line = index::line(&memory.name, path.as_str(), &memory.description);
+            lines.push_str(&line);
+            lines.push('\n');
+        }
         transaction.put(snapshot, path, render(memory));
     }
     if let Some(path) = SafePath::parse(INDEX)
@@ -47,10 +46,11 @@ pub fn plan(snapshot: &Snapshot, memories: &[Imported], reason: &str) -> Transac
 /// the user's decision for this directory.
 fn free(wanted: &SafePath, taken: &BTreeSet<String>) -> Option<SafePath> {
     let wanted = wanted.as_str();
-    let wanted = wanted
-        .strip_prefix(PINNED)
-        .and_then(|rest| rest.strip_prefix('/'))
-        .unwrap_or(wanted);
+    let wanted = match wanted.split_once('/') {
+        // In any case: some disks take `Pinned` for the folder of pinned memories.
+        Some((folder, rest)) if folder.to_lowercase() == PINNED => rest,
+        _ => wanted,
+    };
     // Three bytes for `.md`, which every imported name has.
     let bare = wanted.get(..wanted.len().saturating_sub(3))?;
     let numbered = (2..).map(|number| format!("{bare}_{number}.md"));

@@ -10,6 +10,7 @@ use crate::snapshot::INDEX;
 use crate::topic::{Kind, Topic};
 use crate::transaction::MOST_BYTES;
 use crate::write::NewMemory;
+use deunicode::deunicode;
 use dormouse_core::show;
 use dormouse_guard::paths::SafePath;
 use dormouse_text::segment::{Kind as Part, segment};
@@ -61,7 +62,8 @@ fn plain(path: &SafePath, text: &str) -> NewMemory {
             topic.description
         },
         body: body.trim().to_owned(),
-        origin: topic.origin,
+        // A file can name any session and any speaker.
+        origin: None,
         trust: topic.trust,
         triggers: topic.triggers,
         valid_until: topic.valid_until,
@@ -174,7 +176,7 @@ fn sections(path: &SafePath, text: &str) -> Vec<(SafePath, NewMemory)> {
 /// File name out of a heading.
 fn named(heading: &str) -> Option<SafePath> {
     let mut name = String::new();
-    for word in heading.split(|c: char| !c.is_ascii_alphanumeric()) {
+    for word in deunicode(heading).split(|c: char| !c.is_ascii_alphanumeric()) {
         if word.is_empty() || name.len() + word.len() >= LONGEST_NAME {
             continue;
         }

@@ -50,11 +50,13 @@ pub fn drift(snapshot: &Snapshot, facts: &IndexFacts<'_>) -> Drift {
     let text = snapshot.index();
     let plan = mend::plan(snapshot, facts);
     let links = entries(&text);
-    let topics: BTreeMap<&SafePath, (Topic, &StoredFile)> = links
+    let topics: BTreeMap<&SafePath, (&Topic, &StoredFile)> = links
         .iter()
         .filter(|link| is_topic(&link.path))
-        .filter_map(|link| Some((&link.path, snapshot.get(&link.path)?)))
-        .map(|(path, file)| (path, (Topic::read(&file.text()), file)))
+        .filter_map(|link| {
+            let file = snapshot.get(&link.path)?;
+            Some((&link.path, (snapshot.topic(&link.path)?, file)))
+        })
         .collect();
     let mut drift = Drift {
         mendable: plan.text != text,
@@ -99,7 +101,7 @@ pub fn drift(snapshot: &Snapshot, facts: &IndexFacts<'_>) -> Drift {
 fn person(
     link: &IndexEntry,
     snapshot: &Snapshot,
-    topics: &BTreeMap<&SafePath, (Topic, &StoredFile)>,
+    topics: &BTreeMap<&SafePath, (&Topic, &StoredFile)>,
     facts: &IndexFacts<'_>,
     text: &str,
     drift: &mut Drift,
@@ -117,7 +119,7 @@ fn person(
     let Some((topic, _)) = topics.get(&link.path) else {
         return;
     };
-    if !is_listed(topic, facts.today) {
+    if topic.is_over(facts.today) {
         drift.over.push(link.clone());
     } else if link.hook != topic.description
         && !is_own(text, link, topics, facts.past)
@@ -133,6 +135,7 @@ const fn removal(why: Gone) -> Option<&'static str> {
         Gone::Removed => Some("which was removed"),
         Gone::Twice => Some("which has another line"),
         Gone::Over => Some("which no longer holds"),
+        Gone::Untrusted => Some("which is not trusted"),
         Gone::Missing => Some("which is not here"),
         Gone::Remark => None,
     }

@@ -10,7 +10,7 @@
 //! # Not here
 //! Links and their places (`links`); the report on what mending would do (`drift`).
 
-use super::{Form, IndexEntry, IndexPast, Limits, entries, is_listed, line_of};
+use super::{Form, IndexEntry, IndexPast, Limits, entries, is_listed, is_trusted, line_of};
 use crate::snapshot::{INDEX, Snapshot, StoredFile, is_pinned, is_topic};
 use crate::topic::{Kind, Topic};
 use crate::transaction::{Expected, Operation, Transaction};
@@ -58,6 +58,8 @@ pub(super) enum Gone {
     Twice,
     /// Line of Dormouse's for a memory that no longer holds.
     Over,
+    /// Line of Dormouse's for a memory that is not trusted.
+    Untrusted,
     /// Remark of an earlier mending, which is made anew.
     Remark,
     /// Line of a person's whose file is not here, by the user's wish.
@@ -105,9 +107,9 @@ pub(super) fn plan(snapshot: &Snapshot, facts: &IndexFacts<'_>) -> Plan {
 fn plan_beside(snapshot: &Snapshot, facts: &IndexFacts<'_>, unseen: usize) -> Plan {
     let text = snapshot.index();
     let links = entries(&text);
-    let topics: BTreeMap<&SafePath, (Topic, &StoredFile)> = snapshot
-        .topics()
-        .map(|(path, file)| (path, (Topic::read(&file.text()), file)))
+    let topics: BTreeMap<&SafePath, (&Topic, &StoredFile)> = snapshot
+        .read_topics()
+        .map(|(path, file, topic)| (path, (topic, file)))
         .collect();
     let pieces = pieces(&text, &links, snapshot, &topics, facts);
     let linked = linked(&pieces, &links);
@@ -117,10 +119,12 @@ fn plan_beside(snapshot: &Snapshot, facts: &IndexFacts<'_>, unseen: usize) -> Pl
         .map(|(path, (topic, file))| ranked(path, topic, file))
         .collect();
     new.sort_by(|a, b| (&a.rank, &a.path).cmp(&(&b.rank, &b.path)));
-    let whole = joined(&text, &pieces, &|_| true, &new, None);
     // Memories that are not looked at still need their remark.
     let is_full = unseen > 0 && text.lines().any(is_remark);
-    if !is_full && fits(&whole, facts.limits) {
+    // A hundred thousand lines are not even joined.
+    let may_fit = !is_full && new.len() <= facts.limits.lines;
+    let whole = may_fit.then(|| joined(&text, &pieces, &|_| true, &new, None));
+    if let Some(whole) = whole.filter(|whole| fits(whole, facts.limits)) {
         let added = new.into_iter().map(|new| new.path).collect();
         return Plan {
             pieces,
@@ -137,7 +141,7 @@ fn pieces(
     text: &str,
     links: &[IndexEntry],
     snapshot: &Snapshot,
-    topics: &BTreeMap<&SafePath, (Topic, &StoredFile)>,
+    topics: &BTreeMap<&SafePath, (&Topic, &StoredFile)>,
     facts: &IndexFacts<'_>,
 ) -> Vec<Piece> {
     let mut ranges: BTreeMap<usize, &IndexEntry> = BTreeMap::new();
@@ -163,6 +167,9 @@ fn pieces(
         let range = link.range.clone();
         if is_own(text, link, topics, facts.past) {
             let piece = match topics.get(&link.path) {
+                Some((topic, _)) if !is_trusted(topic.trust) => {
+                    Piece::Gone(range, Some(link.path.clone()), Gone::Untrusted)
+                }
                 Some((topic, _)) if !is_listed(topic, facts.today) => {
                     Piece::Gone(range, Some(link.path.clone()), Gone::Over)
                 }
@@ -221,7 +228,7 @@ fn persons(text: &str, pieces: &mut Vec<Piece>, range: Range<usize>) {
 pub(super) fn is_own(
     text: &str,
     link: &IndexEntry,
-    topics: &BTreeMap<&SafePath, (Topic, &StoredFile)>,
+    topics: &BTreeMap<&SafePath, (&Topic, &StoredFile)>,
     past: &IndexPast,
 ) -> bool {
     let line = text[link.range.clone()].trim_end_matches(['\r', '\n']);
@@ -340,7 +347,7 @@ fn selected(
     text: &str,
     pieces: Vec<Piece>,
     new: Vec<Ranked>,
-    topics: &BTreeMap<&SafePath, (Topic, &StoredFile)>,
+    topics: &BTreeMap<&SafePath, (&Topic, &StoredFile)>,
     limits: Limits,
     unseen: usize,
 ) -> Plan {

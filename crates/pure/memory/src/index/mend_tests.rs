@@ -277,3 +277,32 @@ proptest! {
         prop_assert!(!drift(&snapshot, &facts(&IndexPast::default())).mendable);
     }
 }
+
+#[test]
+fn untrusted_memories_have_no_line() {
+    let claim = |trust: &str| format!("---\nname: Note\ndescription: d\n{trust}---\nText.\n");
+    for (trust, listed) in [
+        ("", true),
+        ("trust: user\n", true),
+        ("trust: assistant\n", true),
+        ("trust: tool-output\n", false),
+        ("trust: external\n", false),
+        ("trust: untrusted\n", false),
+        // A level of a newer version.
+        ("trust: supreme\n", false),
+    ] {
+        let text = claim(trust);
+        let line = "- [Note](n.md) — d\n";
+        let new = with(&[("n.md", &text)]);
+        assert_eq!(mend(&new).contains("(n.md)"), listed, "{trust:?}");
+        // A line that it got before goes; one that a person wrote stays.
+        let old = with(&[("n.md", &text), ("MEMORY.md", line)]);
+        assert_eq!(mend(&old).contains("(n.md)"), listed, "{trust:?}");
+        let by_hand = "- [My own](n.md) words\n";
+        let old = with(&[("n.md", &text), ("MEMORY.md", by_hand)]);
+        assert_eq!(mend(&old), by_hand, "{trust:?}");
+        // A memory that loses its trust loses its line at once.
+        let relisted = relisted(line, &path("n.md"), Some(&claim("")), &text);
+        assert_eq!(relisted.contains("(n.md)"), listed, "{trust:?}");
+    }
+}

@@ -35,6 +35,7 @@ pub(crate) use mend::{is_remark, put};
 pub use past::IndexPast;
 
 use crate::topic::Topic;
+use crate::trust::Trust;
 use dormouse_core::show;
 use dormouse_guard::paths::SafePath;
 use jiff::civil::Date;
@@ -43,9 +44,15 @@ use jiff::civil::Date;
 /// its prompt; detail belongs into the memory's body.
 pub const LONGEST_LINE: usize = 150;
 
-/// True if a memory gets a line: it still holds on this day.
+/// True if a memory gets a line: it still holds on this day, and is trusted.
 pub(crate) fn is_listed(topic: &Topic, today: Date) -> bool {
-    !topic.is_over(today)
+    !topic.is_over(today) && is_trusted(topic.trust)
+}
+
+/// True if a memory of this trust may have a line. The index is in every prompt: words of a page or a
+/// tool would reach the model there without the user's approval.
+pub(crate) fn is_trusted(trust: Option<Trust>) -> bool {
+    trust.is_none_or(Trust::is_recalled)
 }
 
 /// Line that Dormouse makes for a memory, without a newline.
@@ -169,7 +176,8 @@ pub(crate) fn relisted(text: &str, path: &SafePath, old: Option<&str>, new: &str
         entry.whole && Some(line) == was.as_deref()
     });
     // Overtaken memories are kept but not recalled; a line would still send the model to them.
-    let line = topic.superseded_by.is_none().then(|| line_of(path, &topic));
+    let listed = topic.superseded_by.is_none() && is_trusted(topic.trust);
+    let line = listed.then(|| line_of(path, &topic));
     match (own, line) {
         (Some(own), line) => {
             let old = &text[own.range.clone()];

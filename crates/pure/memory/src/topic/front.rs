@@ -66,14 +66,19 @@ fn line_at(text: &str, at: usize) -> Option<(&str, usize)> {
 }
 
 impl FrontMatter {
+    /// Keys and values of valid YAML; `None` for anything else, duplicate keys among it.
+    pub(crate) fn mapping(&self, text: &str) -> Option<Map<String, Value>> {
+        match serde_saphyr::from_str::<Value>(&text[self.inner.clone()]) {
+            Ok(Value::Object(map)) => Some(map),
+            Ok(_) | Err(_) => None,
+        }
+    }
+
     /// Keys and values. Invalid YAML is read line by line, because an unquoted colon in a
     /// description is common and must not cost the type and the trust.
     pub fn values(&self, text: &str) -> Map<String, Value> {
-        let inner = &text[self.inner.clone()];
-        match serde_saphyr::from_str::<Value>(inner) {
-            Ok(Value::Object(map)) => map,
-            Ok(_) | Err(_) => self.plain_values(text),
-        }
+        self.mapping(text)
+            .unwrap_or_else(|| self.plain_values(text))
     }
 
     /// `key: value` at the left edge; everything behind the first colon is the value.

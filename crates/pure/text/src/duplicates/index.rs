@@ -19,8 +19,10 @@ const PLACES: usize = 8;
 /// 0.45, four shared bands bring them together nearly always, and fewer than ten others with them
 /// at 100,000 texts.
 const LEVELS: usize = 4;
-/// Most texts that one search compares. Notes of real folders meet fewer than ten.
-pub const MOST_COMPARED: usize = 64;
+/// Most texts that one search compares, besides those with the same words. Near duplicates share five
+/// bands and more; the sixteen that share the most have them among them, and notes of real folders
+/// meet fewer than ten.
+pub const MOST_COMPARED: usize = 16;
 
 /// Text of the index that is similar to the query.
 #[derive(Clone, Copy, Debug, PartialEq)]

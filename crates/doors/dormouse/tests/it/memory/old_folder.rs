@@ -2,7 +2,8 @@
 //!
 //! The folder has memories that were added, edited, pinned, forgotten, brought back and purged, one
 //! overtaken by its contrary, and an inbox in which two wait. Beside it lie the answers of the
-//! version that wrote it; times of files, which a checkout does not keep, are left out of both.
+//! version that wrote it; times of files, which a checkout does not keep, are left out of both. One
+//! answer differs on purpose: the memory tool no longer shows a model the provenance of memories.
 #![expect(
     clippy::disallowed_methods,
     reason = "the subject is a folder of the source tree, copied to a machine of its own"
