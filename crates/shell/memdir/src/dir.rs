@@ -8,17 +8,17 @@
 //! opened under the lock, and only then is the change planned again.
 //!
 //! # Not here
-//! The content of a change (`dormouse_memory::write`); its way to disk ([`crate::pending`]).
+//! The content of a change (`dormouse_memory::write`); checking it (`commit`) and its way to disk
+//! ([`crate::pending`]).
 
-use crate::disk::{Disk, MOST_READ, PENDING};
+use crate::disk::{CACHE_FOLDER, Disk, MOST_READ, PENDING};
 use crate::error::MemdirError;
 use crate::pending::Writer;
 use crate::scan::trusted;
-use dormouse_core::hash::Hash;
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::{MOST_COMPONENTS, SafePath};
-use dormouse_memory::journal::{Change, JournalEntry};
-use dormouse_memory::snapshot::{INDEX, Snapshot, StoredFile, belongs, is_topic};
+use dormouse_memory::journal::JournalEntry;
+use dormouse_memory::snapshot::{Snapshot, StoredFile};
 use dormouse_memory::transaction::Transaction;
 use dormouse_system::{Access, FileError, Files, OptionalFile as _, Stamp, System, Walked};
 use std::collections::HashMap;
@@ -28,8 +28,6 @@ use std::sync::Arc;
 /// Most attempts of a reader before it gives up. It starts again only if contents vanish that it
 /// needs, which purging does; sixteen purges in a row are no accident.
 const MOST_READS: usize = 16;
-
-pub(crate) const OUTSIDE: &str = "changed without Dormouse";
 
 type Result<T> = std::result::Result<T, MemdirError>;
 
@@ -51,7 +49,7 @@ pub struct Look {
 
 /// Directory as it was read, with the states that its files had then.
 #[derive(Debug, Default)]
-struct Foreseen {
+pub struct Foreseen {
     look: Look,
     /// Stamps of files in the snapshot; one that is not believed matches no file.
     stamps: HashMap<PathBuf, Stamp>,
@@ -64,6 +62,13 @@ pub struct Skipped {
     pub path: PathBuf,
     /// Reason for people, one line.
     pub why: String,
+}
+
+impl Foreseen {
+    /// All files that mean something, in one state.
+    pub const fn snapshot(&self) -> &Snapshot {
+        &self.look.snapshot
+    }
 }
 
 impl Skipped {
@@ -150,6 +155,11 @@ impl MemoryDir {
         self.disk.files()
     }
 
+    /// Makes the folder of caches, which git ignores.
+    pub fn make_cache_folder(&self) -> Result<()> {
+        self.disk.create_own_dir(Path::new(CACHE_FOLDER))
+    }
+
     /// All files that mean something, in one state.
     pub fn snapshot(&self) -> Result<Snapshot> {
         Ok(self.look()?.snapshot)
@@ -161,7 +171,7 @@ impl MemoryDir {
     }
 
     /// Reads the directory without the lock, and notes the state in which each file was read.
-    fn foresee(&self) -> Result<Foreseen> {
+    pub fn foresee(&self) -> Result<Foreseen> {
         for _ in 0..MOST_READS {
             // Before the files: a change that ends in between has its line behind this head.
             let head = self.disk.head()?;
@@ -212,9 +222,8 @@ impl MemoryDir {
             let stamp = stamps.get(&walked.path);
             if stamp == Some(&walked.stamp)
                 && let Ok(path) = safe_path(&walked.path)
-                && let Some(file) = known.get(&path)
+                && now.look.snapshot.adopt(&known, &path)
             {
-                now.look.snapshot.insert(path, file.clone());
                 now.stamps.insert(walked.path, walked.stamp);
                 continue;
             }
@@ -282,9 +291,18 @@ impl MemoryDir {
     /// if another process changed it meanwhile. It must not write to the directory itself.
     pub fn update<E: From<MemdirError>>(
         &self,
+        change: impl FnMut(&Snapshot) -> std::result::Result<Transaction, E>,
+    ) -> std::result::Result<Option<JournalEntry>, E> {
+        self.update_since(self.foresee()?, change)
+    }
+
+    /// Like [`MemoryDir::update`], for a caller that has read the directory before: files that have
+    /// not changed since are not read again.
+    pub fn update_since<E: From<MemdirError>>(
+        &self,
+        foreseen: Foreseen,
         mut change: impl FnMut(&Snapshot) -> std::result::Result<Transaction, E>,
     ) -> std::result::Result<Option<JournalEntry>, E> {
-        let foreseen = self.foresee()?;
         let planned = change(&foreseen.look.snapshot)?;
         let writer = self.writer()?;
         let (now, same) = self.read_since(foreseen)?;
@@ -302,153 +320,6 @@ impl MemoryDir {
     }
 }
 
-impl Writer<'_> {
-    /// Checks a change against the files as they are, and makes it.
-    pub(crate) fn commit(&self, transaction: Transaction) -> Result<Option<JournalEntry>> {
-        let mut look = Look::default();
-        for walked in self.disk.walk(&|_| false)?.0 {
-            if let Ok(path) = safe_path(&walked.path) {
-                // Names suffice for the gate; reading every file would cost more than the change.
-                look.snapshot.insert(path, unread(modified(walked.stamp)));
-            }
-        }
-        self.commit_to(transaction, look)
-    }
-
-    /// Commits to a directory that was walked since the lock was taken: all names are known, so
-    /// that only the files of the change are read once more. An editor may have saved one
-    /// meanwhile.
-    fn commit_to(&self, transaction: Transaction, look: Look) -> Result<Option<JournalEntry>> {
-        // Before its files are read: an index that is one of them would fail without a remedy.
-        self.index_is_readable(&transaction)?;
-        let snapshot = self.touched(&transaction, look)?;
-        transaction.vet(&snapshot)?;
-        transaction.check(&snapshot)?;
-        let transaction = transaction.without_idle(&snapshot);
-        if transaction.is_empty() {
-            return Ok(None);
-        }
-        // Contents first, synced, before anything refers to them.
-        let contents = transaction.operations.iter().flat_map(|operation| {
-            let before = snapshot.get(&operation.path).map(|file| &file.content);
-            before.into_iter().chain(&operation.content)
-        });
-        self.disk.keep_all(contents)?;
-        let id = self.system.ids.fresh();
-        let entry = JournalEntry::of(&transaction, &snapshot, id, self.now());
-        self.catch_up(&entry)?;
-        self.perform(&entry)?;
-        Ok(Some(entry))
-    }
-
-    /// Fails if memories change while the index cannot be read: their lines would be left behind.
-    fn index_is_readable(&self, transaction: &Transaction) -> Result<()> {
-        let Ok(index) = SafePath::parse(INDEX) else {
-            return Ok(());
-        };
-        let mut paths = transaction.operations.iter().map(|done| &done.path);
-        if !paths.any(|path| is_topic(path) || *path == index) {
-            return Ok(());
-        }
-        match self
-            .disk
-            .files()
-            .read(index.as_path(), MOST_READ)
-            .optional()
-        {
-            Ok(_) => Ok(()),
-            Err(source) => match Unread::of(source) {
-                Unread::Skip(why) => Err(MemdirError::IndexUnreadable {
-                    path: self.disk.root.join(INDEX),
-                    why,
-                }),
-                Unread::Fail(error) => Err(self.disk.blame(error)),
-            },
-        }
-    }
-
-    /// Records changes to some files that were made without Dormouse since the journal last had
-    /// them.
-    pub(crate) fn note_gaps(&self, paths: &[&SafePath]) -> Result<()> {
-        let known = self.disk.last_known(paths)?;
-        let mut gaps = Vec::new();
-        for (path, known) in paths.iter().zip(known) {
-            let now = self.current(path)?;
-            if let Some(change) = gap(path, known, now.as_deref().map(Hash::of)) {
-                if let Some(content) = now {
-                    self.disk.keep(&content)?;
-                }
-                gaps.push(change);
-            }
-        }
-        if !gaps.is_empty() {
-            self.note_outside(gaps, OUTSIDE)?;
-        }
-        Ok(())
-    }
-
-    /// Directory as far as a change has to know it: all names, and the current contents of the
-    /// files it touches. Names of files that could not be read count too, so that no new file
-    /// collides with one of them.
-    fn touched(&self, transaction: &Transaction, look: Look) -> Result<Snapshot> {
-        let Look {
-            mut snapshot,
-            skipped,
-        } = look;
-        for path in skipped.iter().flat_map(|skipped| safe_path(&skipped.path)) {
-            snapshot.insert(path, unread(Millis::default()));
-        }
-        for operation in &transaction.operations {
-            let path = &operation.path;
-            if !belongs(path) {
-                // Refused by the gate in a moment; not to be read before.
-                continue;
-            }
-            let modified = snapshot
-                .remove(path)
-                .map_or_else(Millis::default, |file| file.modified);
-            if let Some(content) = self.current(path)? {
-                snapshot.insert(path.clone(), StoredFile { content, modified });
-            }
-        }
-        Ok(snapshot)
-    }
-
-    /// Records changes to the files of a transaction that were made without Dormouse since the
-    /// journal last had them, so that the history has no gap. Their contents are kept already.
-    fn catch_up(&self, entry: &JournalEntry) -> Result<()> {
-        let paths: Vec<&SafePath> = entry.changes.iter().map(|change| &change.path).collect();
-        let known = self.disk.last_known(&paths)?;
-        let gaps: Vec<Change> = entry
-            .changes
-            .iter()
-            .zip(known)
-            .filter_map(|(change, known)| gap(&change.path, known, change.before))
-            .collect();
-        if !gaps.is_empty() {
-            self.note_outside(gaps, OUTSIDE)?;
-        }
-        Ok(())
-    }
-}
-
-/// File of which only the name matters.
-fn unread(modified: Millis) -> StoredFile {
-    StoredFile {
-        content: bytes::Bytes::new(),
-        modified,
-    }
-}
-
-/// Unrecorded change of a file, if there was one.
-pub(crate) fn gap(path: &SafePath, known: Option<Hash>, now: Option<Hash>) -> Option<Change> {
-    (known != now).then(|| Change {
-        path: path.clone(),
-        before: known,
-        after: now,
-    })
-}
-
 /// Reason why a file is not part of a snapshot.
 #[derive(Debug)]
 pub(crate) enum Unread {
@@ -459,7 +330,7 @@ pub(crate) enum Unread {
 }
 
 impl Unread {
-    fn of(error: FileError) -> Self {
+    pub(crate) fn of(error: FileError) -> Self {
         if error.too_large() {
             return Self::Skip(format!("longer than {MOST_READ} bytes"));
         }
@@ -471,7 +342,7 @@ impl Unread {
     }
 }
 
-fn safe_path(path: &Path) -> std::result::Result<SafePath, Unread> {
+pub(crate) fn safe_path(path: &Path) -> std::result::Result<SafePath, Unread> {
     let text = path
         .to_str()
         .ok_or_else(|| Unread::Skip("the name is no text".to_owned()))?;

@@ -113,3 +113,66 @@ fn an_edit_by_hand_between_plan_and_lock_is_planned_on() {
         assert_eq!(kit.content("a.md").unwrap(), after.unwrap_or("none\n"));
     }
 }
+
+/// Directory with a long memory, a short one and an index, on a disk with this many bytes free.
+fn on_full_disk(free: u64, cache: usize) -> Kit {
+    let kit = Kit::new();
+    kit.put("long.md", &b"x".repeat(20_000));
+    kit.put("short.md", b"A short one.\n");
+    kit.put("MEMORY.md", b"- [Long](long.md)\n- [Short](short.md)\n");
+    if cache > 0 {
+        kit.put(".cache/recall.index", &b"c".repeat(cache));
+    }
+    kit.machine.clock.advance(Duration::from_secs(1));
+    kit.machine.files.set_free_space(Some(free));
+    kit
+}
+
+fn forget(kit: &Kit, name: &str) -> Result<Option<JournalEntry>> {
+    kit.dir.update(|snapshot| {
+        let file = path(name);
+        let forgotten = dormouse_memory::write::forget(snapshot, &file, Author::User, "forget");
+        Ok(forgotten.unwrap())
+    })
+}
+
+#[test]
+fn a_memory_can_be_forgotten_on_a_full_disk() {
+    for free in [0, 10, 100, 1_000, 30_000] {
+        let kit = on_full_disk(free, 0);
+        let entry = forget(&kit, "long.md").unwrap().unwrap();
+        assert_eq!(kit.content("long.md"), None, "{free} bytes free");
+        assert_eq!(kit.content("MEMORY.md").unwrap(), "- [Short](short.md)\n");
+        let history = kit.dir.history().unwrap();
+        assert!(history.entries.iter().any(|known| known.id == entry.id));
+        let look = kit.dir.look().unwrap();
+        assert_eq!(look.snapshot.len(), 2, "{free} bytes free");
+        assert_eq!(look.skipped.len(), 0, "{:?}", look.skipped);
+    }
+}
+
+#[test]
+fn a_cache_makes_room_before_anything_is_lost() {
+    let kit = on_full_disk(0, 50_000);
+    let entry = forget(&kit, "short.md").unwrap().unwrap();
+    assert_eq!(kit.content("short.md"), None);
+    assert_eq!(kit.content(".cache/recall.index"), None);
+    kit.machine.files.set_free_space(None);
+    kit.dir.undo(&entry.id).unwrap();
+    assert_eq!(kit.content("short.md").unwrap(), "A short one.\n");
+}
+
+#[test]
+fn a_full_disk_refuses_new_memories_and_changes_nothing() {
+    let kit = on_full_disk(0, 0);
+    let added = kit.dir.update(|snapshot| {
+        let mut change = Transaction::by(Author::User, "add");
+        change.put(snapshot, path("new.md"), "New.\n");
+        Ok::<_, MemdirError>(change)
+    });
+    assert!(added.unwrap_err().is_full());
+    kit.machine.files.set_free_space(None);
+    let look = kit.dir.look().unwrap();
+    assert_eq!(look.snapshot.len(), 3);
+    assert_eq!(kit.dir.history().unwrap().entries, []);
+}

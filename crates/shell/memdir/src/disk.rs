@@ -15,7 +15,8 @@ use dormouse_system::{
 };
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -113,13 +114,15 @@ impl Disk {
         self.said(self.files.append(path, Access::Private))
     }
 
-    /// Makes a folder for files of our own. In a directory that is shared through a repository it
-    /// stays out of that, because it holds deleted contents, too.
+    /// Makes a folder for files of our own. It stays out of the repository that a directory is shared
+    /// through, because it holds deleted contents, too. A cache stays out of any repository: people
+    /// keep their own directory in one as well, and a cache would change with every question.
     pub(crate) fn create_own_dir(&self, path: &Path) -> Result<()> {
         self.said(self.files.create_dir_all(path, Access::Private))?;
-        let top = path.components().next();
-        if let (Access::Shared, Some(top)) = (self.access, top) {
-            let ignore = Path::new(top.as_os_str()).join(IGNORE);
+        let top = path.components().next().map(Component::as_os_str);
+        let ignored = self.access == Access::Shared || top == Some(OsStr::new(CACHE_FOLDER));
+        if let Some(top) = top.filter(|_| ignored) {
+            let ignore = Path::new(top).join(IGNORE);
             // Only if it is missing: the user may have changed it.
             if self.metadata(&ignore)?.is_none() {
                 self.replace_own(&ignore, b"*\n")?;

@@ -5,6 +5,7 @@ use dormouse_guard::paths::SafePath;
 use dormouse_memory::journal::UndoError;
 use dormouse_memory::transaction::{Conflict, Refusal};
 use dormouse_system::FileError;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -134,4 +135,18 @@ pub enum MemdirError {
         #[source]
         source: serde_json::Error,
     },
+}
+
+impl MemdirError {
+    /// True if the disk, or the user's share of it, is full.
+    pub(crate) fn is_full(&self) -> bool {
+        match self {
+            Self::Files { source, .. } => matches!(
+                source.kind(),
+                ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+            ),
+            Self::TakenBack(source) | Self::Unfinished { source, .. } => source.is_full(),
+            _ => false,
+        }
+    }
 }

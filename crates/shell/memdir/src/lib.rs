@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod commit;
 mod consolidate;
 mod dir;
 mod disk;
@@ -19,7 +20,7 @@ mod scan;
 pub use consolidate::{
     ConsolidationLock, Holder, LOCK_AGE, LockStatus, ReleaseError, Remark, TakeError, Taken,
 };
-pub use dir::{Look, MemoryDir, Skipped};
+pub use dir::{Foreseen, Look, MemoryDir, Skipped};
 pub use error::MemdirError;
 pub use git::Repository;
 pub use inbox::{Inbox, Item, Proposal};

@@ -3,7 +3,8 @@
 //! # Not here
 //! The meaning of an undo (`dormouse_memory::journal::undo`); the journal's file (`log`).
 
-use crate::dir::{MemoryDir, OUTSIDE, gap};
+use crate::commit::{OUTSIDE, gap};
+use crate::dir::MemoryDir;
 use crate::disk::{CACHE, JOURNAL};
 use crate::error::MemdirError;
 use crate::log::History;

@@ -6,7 +6,9 @@ use crate::host::Host;
 use crate::place::Which;
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
+use dormouse_memdir::MemoryDir;
 use dormouse_memory::index;
+use dormouse_memory::journal::JournalEntry;
 use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::transaction::{Author, Transaction, between};
 use dormouse_memory::write::{self, WriteError};
@@ -30,6 +32,8 @@ pub struct Forgotten {
     pub entry: Option<String>,
     /// Set if the journal has lost the texts too.
     pub purged: bool,
+    /// True if an undo brings them back. A full disk has no room to keep what they held.
+    pub undoable: bool,
     /// Lines of the index that still link to one of them: prose, or beside other links.
     pub mentioned: Vec<usize>,
 }
@@ -43,12 +47,22 @@ pub struct Moved {
     pub entry: Option<String>,
 }
 
+/// True if the journal has everything that a change replaced or removed.
+fn is_kept(dir: &MemoryDir, entry: &JournalEntry) -> Result<bool, HostError> {
+    for hash in entry.changes.iter().filter_map(|change| change.before) {
+        if dir.content(hash)?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 impl Host {
     /// Forgets memories by their names, in one change, for a reason that the journal keeps.
     ///
     /// # Errors
-    /// When a name means no single memory, or the directory cannot be changed. Nothing is forgotten
-    /// then.
+    /// When a name means no single memory or is only a part of one, or the directory cannot be
+    /// changed. Nothing is forgotten then.
     pub fn forget(
         &self,
         which: &Which,
@@ -65,7 +79,7 @@ impl Host {
             forgotten.clear();
             let mut after = snapshot.clone();
             for name in names {
-                let file = names::find(snapshot, name)?;
+                let file = names::find_whole(snapshot, name)?;
                 // A memory that was named twice is forgotten once.
                 if !forgotten.contains(&file) {
                     let one = write::forget(&after, &file, Author::User, &reason)?;
@@ -86,8 +100,14 @@ impl Host {
                 dir.purge(path)?;
             }
         }
+        // A full disk has no room for what they held.
+        let undoable = match &entry {
+            Some(entry) if purge == Purge::Keep => is_kept(&found.open()?, entry)?,
+            _ => purge == Purge::Keep,
+        };
         Ok(Forgotten {
             forgotten,
+            undoable,
             entry: entry.map(|entry| entry.id),
             purged: purge == Purge::Contents,
             mentioned,

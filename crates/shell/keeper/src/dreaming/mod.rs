@@ -231,7 +231,8 @@ impl Keeper {
         task: &SharedTask,
     ) -> Result<Dreamt, DreamError> {
         let settings = self.settings();
-        let before = self.memory.snapshot()?;
+        let foreseen = self.memory.foresee()?;
+        let before = foreseen.snapshot().clone();
         let limits = CheckLimits {
             past: self.memory.index_past(&before)?,
             ..CheckLimits::from_settings(&settings, self.today(), Writing::default())
@@ -263,7 +264,7 @@ impl Keeper {
             return Err(ReleaseError::NotMine.into());
         }
         let mut dropped = Vec::new();
-        dreamt.entry = self.memory.update(|now| {
+        dreamt.entry = self.memory.update_since(foreseen, |now| {
             let merges = &result.declared.merges;
             let (rebased, left) = rebase(&dreamt.transaction, merges, &dreamt.before, now, &limits);
             dropped = left;

@@ -11,13 +11,17 @@ const HELP: &str = "\
 then what it ever held is removed from the journal too, and so are older indexes
 with a line about it. That there was a file of its name is still known.
 
-JSON: {\"forgotten\": [paths], \"entry\", \"purged\", \"mentioned\": [lines of the index]}";
+On a full disk a memory can still be forgotten, for good if there is no room to
+keep what it held.
+
+JSON: {\"forgotten\": [paths], \"entry\", \"purged\", \"undoable\",
+\"mentioned\": [lines of the index]}";
 
 /// Arguments of `memory forget`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(super) struct Args {
-    /// The memories, by file or name
+    /// The memories, by file or whole name
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
     /// The reason, for the journal
@@ -74,6 +78,10 @@ impl Report for ForgetScreen<'_> {
         // A purge cannot be undone, so no hint is given.
         if self.gone.purged {
             return Ok(out.line("What they held is gone from the journal too.")?);
+        }
+        if !self.gone.undoable {
+            let full = "The disk had no room for what they held: this cannot be undone.";
+            return Ok(out.line(full)?);
         }
         undo_hint(self.which, out)
     }
