@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod ablate;
 mod asker;
 pub mod corpus;
 pub mod fidelity;
@@ -17,6 +18,7 @@ pub mod study;
 mod texts;
 mod verdict;
 
+pub use ablate::{ABLATIONS, Ablation};
 pub use asker::{Bill, Look};
 pub use fit::Fit;
 pub use policy_run::{PolicyRun, RunError, RunOptions, StepBill, kind_name, run_policy};

@@ -27,7 +27,7 @@ use dormouse_drive::{
     Command, CompactWish, Config, DriveError, Driver, LogStart, Notice, Role, RunsAll, SessionFiles,
 };
 use dormouse_model::Params;
-use dormouse_sim::{ConfigError, SimConfig, Simulator, TokenizerConfig};
+use dormouse_sim::{ConfigError, SimConfig, Simulator, Switches, TokenizerConfig};
 use dormouse_system::Clock;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -67,6 +67,8 @@ pub struct RunOptions {
     pub explain: bool,
     /// True if no fork gets an answer.
     pub offline: bool,
+    /// True if the provider keeps every prefix for ever.
+    pub perfect_cache: bool,
     /// Steps, counted from one, at whose end the run compacts, beside the policy's triggers.
     pub compact_after: Vec<usize>,
     /// Settings of the session.
@@ -83,6 +85,7 @@ impl RunOptions {
             window: None,
             explain: false,
             offline: false,
+            perfect_cache: false,
             compact_after: Vec::new(),
             settings: Arc::new(Settings::default()),
             wanted: Arc::default(),
@@ -244,6 +247,10 @@ impl<'a> Runner<'a> {
         // No overheads per block or for tools: recorded ones are in the fitted factor.
         let simulator = Simulator::new(SimConfig {
             window: options.window.map(Tokens::get),
+            switches: Switches {
+                perfect_cache: options.perfect_cache,
+                ..Switches::default()
+            },
             tokenizer: TokenizerConfig {
                 factor_permille: script.permille,
                 block_tokens: 0,

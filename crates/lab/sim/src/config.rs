@@ -249,6 +249,9 @@ pub struct Switches {
     pub require_auth: bool,
     /// Names the table does not list are served as the entry `unknown`.
     pub accept_unknown_models: bool,
+    /// Every prefix that was ever sent is read from the cache, whatever its age, its length and its
+    /// distance from a marker; all that is new is written.
+    pub perfect_cache: bool,
 }
 
 impl Default for Switches {
@@ -260,6 +263,7 @@ impl Default for Switches {
             threads: ThreadRefusal::Unsupported,
             require_auth: true,
             accept_unknown_models: false,
+            perfect_cache: false,
         }
     }
 }

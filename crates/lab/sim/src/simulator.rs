@@ -141,7 +141,7 @@ impl Simulator {
     pub fn new(config: SimConfig) -> Result<Self, ConfigError> {
         let table = config.model_table()?;
         let state = State {
-            cache: Cache::default(),
+            cache: Cache::new(config.switches.perfect_cache),
             limits: LimitStore::new(config.limits),
             diagnostics: Diagnostics::default(),
             chats: openai::ChatCache::default(),

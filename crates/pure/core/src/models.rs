@@ -43,6 +43,16 @@ pub struct ModelTable {
 }
 
 impl ModelTable {
+    /// The same models at prices without a discount for cached tokens.
+    #[must_use]
+    pub fn without_cache(&self) -> Self {
+        let mut table = self.clone();
+        for model in table.models.values_mut().chain([&mut table.unknown]) {
+            model.prices = model.prices.as_ref().map(Prices::without_cache);
+        }
+        table
+    }
+
     /// Table compiled into the program.
     pub fn builtin() -> &'static Self {
         // A test parses the data, so this cannot fail in a tested build. Should it fail anyway,

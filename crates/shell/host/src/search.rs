@@ -229,6 +229,17 @@ impl Host {
         Ok(Some(SessionSearch { query, logs, most }))
     }
 
+    /// The sessions that a path stands for: itself, or those of a folder, in order.
+    ///
+    /// # Errors
+    /// When it is not there or the folder cannot be read.
+    pub fn session_files(&self, path: &Path) -> Result<Vec<PathBuf>, HostError> {
+        let logs = self.logs_at(path, path)?;
+        let mut files: Vec<PathBuf> = logs.into_iter().map(|log| log.path).collect();
+        files.sort();
+        Ok(files)
+    }
+
     fn logs_at(&self, given: &Path, path: &Path) -> Result<Vec<FoundLog>, HostError> {
         let files = &*self.system().files;
         let Some(facts) = files.metadata(path).optional()? else {

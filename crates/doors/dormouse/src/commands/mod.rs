@@ -6,10 +6,12 @@
 pub mod completions;
 pub mod config;
 pub mod context;
+mod draw;
 pub mod dream;
 pub mod eval;
 pub mod export;
 pub mod extract;
+mod frontier;
 pub mod gc;
 pub mod guard;
 pub mod log;

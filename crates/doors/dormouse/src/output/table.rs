@@ -2,8 +2,8 @@
 //!
 //! Columns are as wide as their widest cell, two spaces apart; numbers stand right. Where the width
 //! of the screen is known, columns may be marked to give way, the widest first, and others to be
-//! left out where that is not enough. The last column is never padded. A row can be followed by
-//! notes, indented lines that belong to it.
+//! left out where that is not enough; if nothing helps, rows are stacked, a line for each cell. The
+//! last column is never padded. A row can be followed by notes, indented lines that belong to it.
 //!
 //! # Not here
 //! Wrapping a cell over several lines: long text is a paragraph or a note.
@@ -17,6 +17,10 @@ const GAP: &str = "  ";
 /// Columns that a column keeps when it gives way: seven letters and the ellipsis still tell most
 /// names apart.
 const NARROWEST: usize = 8;
+
+/// Columns of the narrowest screen that rows are stacked for: below it a title and a figure no longer
+/// stand on one line.
+const STACKED_FROM: usize = 24;
 
 /// A column: title, alignment, and its behaviour on a narrow screen.
 #[derive(Clone, Debug)]
@@ -147,6 +151,15 @@ impl Table {
     /// The lines of the table, at most `limit` columns wide if a column gives way.
     pub(super) fn render(&self, limit: Option<usize>, paint: Paint) -> Vec<String> {
         let (shown, widths) = self.layout(limit);
+        let total = shown
+            .iter()
+            .map(|at| widths[*at] + GAP.len())
+            .sum::<usize>();
+        if let Some(limit) = limit.filter(|limit| *limit >= STACKED_FROM)
+            && total > limit + GAP.len()
+        {
+            return self.stacked(&shown, limit, paint);
+        }
         let mut lines = Vec::new();
         if self.columns.iter().any(|column| !column.title.is_empty()) {
             let head = self.columns.iter();
@@ -161,6 +174,43 @@ impl Table {
             // end.
             Entry::Note(note) => format!("    {}", painted(note.role, &note.text, paint)),
         }));
+        lines
+    }
+
+    /// Rows as blocks: the first cell, and below it every other with its title.
+    fn stacked(&self, shown: &[usize], limit: usize, paint: Paint) -> Vec<String> {
+        let titles = shown
+            .iter()
+            .skip(1)
+            .map(|at| width(self.columns[*at].title));
+        let widest = titles.max().unwrap_or(0);
+        let mut lines = Vec::new();
+        for entry in &self.entries {
+            let cells = match entry {
+                Entry::Row(cells) => cells,
+                Entry::Note(note) => {
+                    lines.push(format!("    {}", painted(note.role, &note.text, paint)));
+                    continue;
+                }
+            };
+            for (nth, at) in shown.iter().copied().enumerate() {
+                let Some(cell) = cells.get(at).filter(|cell| !cell.text.is_empty()) else {
+                    continue;
+                };
+                if nth == 0 {
+                    lines.push(painted(cell.role, &clipped(&cell.text, limit), paint));
+                    continue;
+                }
+                let title = self.columns[at].title;
+                let padding = " ".repeat(widest - width(title));
+                let room = limit.saturating_sub(widest + 2 * GAP.len());
+                lines.push(format!(
+                    "{GAP}{}{padding}{GAP}{}",
+                    painted(Role::Dim, title, paint),
+                    painted(cell.role, &clipped(&cell.text, room), paint)
+                ));
+            }
+        }
         lines
     }
 
@@ -334,6 +384,36 @@ mod tests {
         assert_eq!(head(Some(19)), "NAME  ONE  COST");
         assert_eq!(head(Some(12)), "NAME  COST");
         assert_eq!(head(Some(1)), "NAME  COST");
+    }
+
+    #[test]
+    fn rows_are_stacked_where_nothing_else_helps() {
+        let mut table = Table::new([
+            Column::left("POLICY"),
+            Column::right("COMPACTIONS"),
+            Column::right("PEAK").can_go(),
+            Column::right("HIT RATE"),
+        ]);
+        table.row(["classic".into(), "12 full".into(), 1.into(), "95 %".into()]);
+        table.note("a note");
+        table.row([
+            "none".into(),
+            "".into(),
+            2.into(),
+            "a very long cell of text".into(),
+        ]);
+        assert_eq!(
+            table.render(Some(30), Paint::Off),
+            [
+                "classic",
+                "  COMPACTIONS  12 full",
+                "  HIT RATE     95 %",
+                "    a note",
+                "none",
+                "  HIT RATE     a very long ce…",
+            ]
+        );
+        assert!(table.render(Some(60), Paint::Off)[0].starts_with("POLICY"));
     }
 
     #[test]

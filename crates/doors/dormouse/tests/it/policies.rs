@@ -287,3 +287,83 @@ fn many_sessions_are_summed_by_half_and_shape() {
         assert_eq!(machine.run(bad).code, 2, "{bad}");
     }
 }
+
+#[test]
+fn each_layer_is_switched_off_alone() {
+    let machine = Machine::new(&[]).with_variable("COLUMNS", "40");
+    let ask = "replay --generated 40 --window 60k --ablate";
+    let report = machine.json(&format!("{ask} --json"));
+    let [policy] = report["policies"].as_array().unwrap().as_slice() else {
+        panic!("{report}")
+    };
+    assert_eq!(policy["policy"], "economic");
+    let variants = policy["variants"].as_array().unwrap();
+    let layers: Vec<&Value> = variants.iter().map(|variant| &variant["without"]).collect();
+    assert!(layers[0].is_null());
+    assert_eq!(layers.len(), 1 + dormouse_replay::ABLATIONS.len());
+    let of = |layer: &str| variants.iter().find(|variant| variant["without"] == layer);
+    // Without compaction nothing is compacted, and the window is too small to do without.
+    let without = of("compaction").unwrap();
+    assert!(variants[0]["compactions"].as_u64() > without["compactions"].as_u64());
+    assert_eq!(variants[0]["lost"], 0);
+    for variant in variants {
+        let (inside, reach) = (&variant["in_prompt"], &variant["within_reach"]);
+        assert!(inside.as_f64() <= reach.as_f64(), "{variant}");
+    }
+    let text = machine.stdout(ask);
+    for line in text.lines() {
+        assert!(line.chars().count() <= 40, "{line}");
+    }
+}
+
+#[test]
+fn caches_that_are_none_or_perfect_change_the_bill() {
+    let machine = Machine::new(&[]);
+    let cost = |more: &str| {
+        let ask = format!("replay --generated 24 --window 200k --policy none {more} --json");
+        let report = machine.json(&ask);
+        let policy = report["policies"][0].clone();
+        (policy["cost_usd"].as_f64().unwrap(), policy)
+    };
+    let (usual, _) = cost("");
+    let (without, flat) = cost("--no-cache");
+    let (perfect, kept) = cost("--perfect-cache");
+    assert!(
+        perfect <= usual && usual * 3.0 < without,
+        "{perfect} {usual} {without}"
+    );
+    // Every token of the prompt costs five dollars a million there, every token of an answer 25.
+    let tokens = |name: &str| flat[name].as_f64().unwrap();
+    let expected = (tokens("prompt_tokens") * 5.0 + tokens("output_tokens") * 25.0) / 1e6;
+    assert!((without - expected).abs() < 1e-6, "{without} {expected}");
+    // Nothing is sent past a cache that takes all.
+    assert_eq!(kept["uncached_tokens"], 0);
+}
+
+#[test]
+fn a_folder_stands_for_its_sessions_and_their_spread_is_told() {
+    let sample = include_str!("../../../../../docs/sample.jsonl");
+    let machine = Machine::new(&[
+        ("all/a.jsonl", sample),
+        ("all/b.jsonl", sample),
+        (
+            "all/c.jsonl",
+            "{\"type\":\"summary\",\"summary\":\"no figures\",\"leafUuid\":\"x\"}\n",
+        ),
+    ]);
+    let folder = machine.home().join("all");
+    let ask = format!("replay {} --policy none,classic,economic", folder.display());
+    let run = machine.run(&format!("{ask} --json"));
+    // A session that tells no figures is left out, and said so.
+    assert!(run.stderr.contains("c.jsonl"), "{}", run.stderr);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(report["files"].as_array().unwrap().len(), 2);
+    let spread = report["spread"].as_array().unwrap();
+    assert_eq!(spread.len(), 3);
+    for policy in spread {
+        assert_eq!(policy["sessions"], 2);
+        // Both sessions are the same, so their ratios are.
+        assert_eq!(policy["median"], policy["worst"], "{policy}");
+    }
+    assert!(machine.run(&ask).stdout.contains("95 %"));
+}

@@ -16,6 +16,10 @@ use std::process::Command;
 
 /// The README, from this crate's folder.
 const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../README.md");
+/// The page about policies.
+const POLICIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/policies.md");
+/// The section of that page whose tables are written by a test.
+const CACHE_SECTION: &str = "## Is it only cache economics?\n";
 /// The sample session that the README's commands read.
 const SAMPLE: &str = include_str!("../../../../../docs/sample.jsonl");
 /// Beginning of a line that is run.
@@ -97,16 +101,34 @@ fn update_wanted() -> bool {
     std::env::var_os("README_UPDATE").is_some()
 }
 
-#[test]
-fn shows_what_the_program_prints() {
-    let path = Path::new(README);
-    let readme = RealFiles.read(path, u64::MAX).unwrap();
-    let readme = String::from_utf8(readme.to_vec()).unwrap();
-    let anew = written_anew(&readme);
+/// Compares a part of a page with the output of its commands, and writes it anew where wanted.
+fn check(path: &str, part: impl Fn(&str) -> std::ops::Range<usize>) {
+    let path = Path::new(path);
+    let page = RealFiles.read(path, u64::MAX).unwrap();
+    let page = String::from_utf8(page.to_vec()).unwrap();
+    let part = part(&page);
+    let anew = written_anew(&page[part.clone()]);
     if update_wanted() {
+        let whole = [&page[..part.start], &anew, &page[part.end..]].concat();
         RealFiles
-            .replace(path, anew.as_bytes(), Access::Shared)
+            .replace(path, whole.as_bytes(), Access::Shared)
             .unwrap();
     }
-    assert_eq!(comparable(&readme), comparable(&anew));
+    assert_eq!(comparable(&page[part]), comparable(&anew));
+}
+
+#[test]
+fn shows_what_the_program_prints() {
+    check(README, |page| 0..page.len());
+}
+
+#[test]
+#[ignore = "plays long sessions for minutes; run it with README_UPDATE=1 when a policy changes"]
+fn the_tables_about_the_cache_are_those_of_the_program() {
+    check(POLICIES, |page| {
+        let from = page.find(CACHE_SECTION).unwrap();
+        let behind = from + CACHE_SECTION.len();
+        let to = page[behind..].find("\n## ").unwrap();
+        from..behind + to + 1
+    });
 }

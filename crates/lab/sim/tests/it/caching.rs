@@ -426,3 +426,31 @@ fn hidden_tool_tokens_are_added_once() {
     let any = tokens(&mut world, "any");
     assert_eq!(any - tokens(&mut world, "auto"), 406 - 286);
 }
+
+#[test]
+fn a_perfect_cache_reads_every_prefix_that_was_ever_sent() {
+    let mut world = World::with(SimConfig {
+        switches: dormouse_sim::Switches {
+            perfect_cache: true,
+            ..config().switches
+        },
+        ..config()
+    });
+    let said = |texts: &[&str]| {
+        let blocks: Vec<Value> = texts
+            .iter()
+            .map(|text| json!({"type": "text", "text": text}))
+            .collect();
+        body(json!([{"role": "user", "content": blocks}]))
+    };
+    // No marker anywhere, and days between the requests.
+    let first = world.bill(&said(&["abc", "de"]));
+    assert_eq!((first[0], first[1], first[3]), (0, 0, 0));
+    world.now += 1_000_000_000;
+    let more = world.bill(&said(&["abc", "de", "f"]));
+    assert_eq!(more, [first[2], 0, 1, 0]);
+    world.now += 1_000_000_000;
+    let [read, _, written, input] = world.bill(&said(&["abc", "xy"]));
+    assert_eq!((written, input), (2, 0));
+    assert_eq!(read + 2, first[2]);
+}

@@ -104,6 +104,26 @@ pub struct Prices {
 }
 
 impl Prices {
+    /// The same prices where a cached token costs as much as any other.
+    #[must_use]
+    pub fn without_cache(&self) -> Self {
+        let flat = |set: PriceSet| PriceSet {
+            write_5m: set.input,
+            write_1h: set.input,
+            read: set.input,
+            ..set
+        };
+        Self {
+            standard: flat(self.standard),
+            long_prompt: self.long_prompt.map(|step| LongPrompt {
+                prices: flat(step.prices),
+                ..step
+            }),
+            fast: self.fast.map(flat),
+            ..*self
+        }
+    }
+
     /// Standard prices for a prompt of this length.
     pub fn for_prompt(&self, prompt: Tokens) -> &PriceSet {
         match &self.long_prompt {

@@ -283,6 +283,22 @@ impl Settings {
             .unwrap_or_default()
     }
 
+    /// The same settings with the values of one more layer on top of all others.
+    #[must_use]
+    pub fn with(&self, layer: &Layer) -> Self {
+        let mut settings = self.clone();
+        for (key, given) in &layer.values {
+            let Some(setting) = find_setting(key) else {
+                continue;
+            };
+            let entry = settings.entries.entry(key.clone());
+            let entry = entry.or_insert_with(|| resolve_key(key, setting, &[], Trust::Trusted));
+            entry.value = Some(given.value.clone());
+            entry.origin = given.origin.clone();
+        }
+        settings
+    }
+
     /// A setting with all that is known about its value.
     pub fn entry(&self, key: &str) -> Option<&ResolvedSetting> {
         let entry = self.entries.get(key)?;

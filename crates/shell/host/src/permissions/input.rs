@@ -35,7 +35,7 @@ impl CallText {
         let file = |names: &[&str]| {
             let named = names.iter().find_map(|name| self.text(name));
             let named = named.unwrap_or(".");
-            // Somebody else's home, as a shell would write it: nothing here resolves it.
+            // Another person's home, as a shell would write it: nothing here resolves it.
             let unknown = || ground.folder.join(named);
             let path = ground.absolute(named).unwrap_or_else(unknown);
             let real = real(&path);

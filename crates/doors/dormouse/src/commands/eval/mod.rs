@@ -7,7 +7,6 @@ mod recall;
 mod recall_read;
 mod recall_text;
 mod used;
-mod used_plot;
 
 use crate::app::App;
 use crate::error::Outcome;

@@ -4,8 +4,8 @@
 //! Finding the uses and looking for them: `dormouse-replay`. Mined facts: `fidelity`.
 
 use super::fidelity::Places;
-use super::used_plot;
 use crate::app::App;
+use crate::commands::frontier::{self, Point};
 use crate::error::{Exit, Outcome, UserError};
 use crate::output::{Cell, Column, Line, Out, Report, Role, Table, figures};
 use dormouse_context::policy::Policy;
@@ -40,20 +40,20 @@ struct Needed {
 }
 
 #[derive(Serialize)]
-pub(super) struct PolicyNeeds {
-    pub(super) name: &'static str,
+struct PolicyNeeds {
+    name: &'static str,
     searches: bool,
     requests: usize,
     cost_usd: f64,
-    pub(super) total: Places,
+    total: Places,
     ages: BTreeMap<&'static str, Places>,
     kinds: BTreeMap<&'static str, Places>,
     tools: BTreeMap<String, Places>,
-    pub(super) ended_early: Vec<Ended>,
+    ended_early: Vec<Ended>,
 }
 
 #[derive(Serialize)]
-pub(super) struct Ended {
+struct Ended {
     file: String,
     why: String,
 }
@@ -105,6 +105,7 @@ pub(super) fn run(ask: &Ask, scripts: Vec<(String, Script)>, app: &mut App) -> O
         missing: ask.missing.then(Vec::new),
         plot: None,
     };
+    let mut points = Vec::new();
     for policy in &ask.policies {
         let mut sum = Used::default();
         let mut ended_early = Vec::new();
@@ -137,13 +138,14 @@ pub(super) fn run(ask: &Ask, scripts: Vec<(String, Script)>, app: &mut App) -> O
             }
             sum.merge(&found);
         }
+        points.extend(Point::of(policy.name(), &sum, !ended_early.is_empty()));
         report
             .policies
             .push(PolicyNeeds::of(&**policy, &sum, ended_early));
     }
     app.out.progress("");
     if let Some(path) = &ask.plot {
-        let drawing = used_plot::svg(&report.policies);
+        let drawing = frontier::svg(&points);
         app.system
             .files
             .replace(path, drawing.as_bytes(), Access::Shared)?;
@@ -203,7 +205,7 @@ impl PolicyNeeds {
 
     /// Dollars of one request; sessions that ended early have fewer of them.
     #[expect(clippy::cast_precision_loss, reason = "a number of requests")]
-    pub(super) fn per_request(&self) -> f64 {
+    fn per_request(&self) -> f64 {
         self.cost_usd / self.requests.max(1) as f64
     }
 }

@@ -1,17 +1,15 @@
 //! `--explain N`: the considerations of every layer at one request, and the reasons behind them.
 
 use super::Args;
-use super::policies::{Played, event, play};
+use super::play::{Conditions, Played, play};
+use super::policies::event;
 use crate::app::App;
 use crate::error::{Exit, Outcome, UserError};
 use crate::output::{Line, Out, OutResult, Report, Role, figures, wrapped};
 use dormouse_context::layers::{Consideration, Moment};
-use dormouse_core::models::ModelTable;
-use dormouse_core::settings::Settings;
 use dormouse_drive::Notice;
 use dormouse_replay::PolicyRun;
 use serde::Serialize;
-use std::sync::Arc;
 
 #[derive(Serialize)]
 struct Explanation {
@@ -46,14 +44,8 @@ struct LayerReport {
 }
 
 /// Plays the sessions and explains one request of each.
-pub(super) fn run(
-    args: &Args,
-    step: usize,
-    settings: &Arc<Settings>,
-    models: &Arc<ModelTable>,
-    app: &mut App,
-) -> Outcome {
-    let played = play(args, settings, models, app)?;
+pub(super) fn run(args: &Args, step: usize, conditions: &Conditions, app: &mut App) -> Outcome {
+    let played = play(args, conditions, app)?;
     let longest = played.iter().map(Played::steps).max().unwrap_or(0);
     // Checked after playing: the number of requests is known only then.
     if step == 0 || step > longest {

@@ -9,13 +9,16 @@
 //! # Not here
 //! Playing a session: `dormouse-replay`.
 
+mod ablate;
 mod explain;
-pub(super) mod plot;
+mod play;
+mod plot;
 mod policies;
 mod recorded;
 mod remarks;
 mod screen;
 mod sessions;
+mod spread;
 
 use crate::app::App;
 use crate::arguments::WindowOption;
@@ -26,6 +29,7 @@ use dormouse_core::models::ModelTable;
 use dormouse_core::record::Record;
 use dormouse_replay::Recording;
 use dormouse_replay::policies::{NAMES, named};
+use play::Conditions;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -49,6 +53,9 @@ Examples:
   dormouse replay session.jsonl --policy all --plot costs.svg
   dormouse replay --generated --policy none,classic,economic --window 200k
   dormouse replay --sessions 140 --half seen
+  dormouse replay ~/.claude/projects/-home-me-app --policy all
+  dormouse replay session.jsonl --ablate
+  dormouse replay session.jsonl --policy all --no-cache
   dormouse replay session.jsonl --explain 42
   dormouse replay *.jsonl --json | jq '.policies[0].cost_usd'
 
@@ -78,11 +85,19 @@ JSON with --policy:
     \"turns\"}],
    \"files\": [{\"file\", \"steps\", \"tool_bytes\", \"model\", \"window\",
     \"window_from\", \"plot\",
-    \"policies\": [{\"name\", \"cost_usd\", \"lost\"}]}], \"remarks\"}
+    \"policies\": [{\"name\", \"cost_usd\", \"lost\"}]}],
+   \"spread\": [{\"name\", \"sessions\", \"lost\", \"cost_usd\", \"median\", \"p95\",
+    \"worst\", \"worst_session\"}], \"remarks\"}
 \"relative\" is the difference to the base as a share of it; both it and
 \"against_none\" are null where one of the two did not finish. \"turns\" is there
 with --turns: {\"file\", \"step\", \"prompt_tokens\", \"cost_usd\", \"fork_cost_usd\",
-\"events\"}.
+\"events\"}. \"spread\" is there for two sessions or more, in multiples of the
+cheapest other policy that finished the session.
+
+JSON with --ablate:
+  {\"sessions\", \"requests\", \"policies\": [{\"policy\", \"variants\": [{\"without\",
+    \"cost_usd\", \"relative\", \"compactions\", \"peak_tokens\", \"lost\",
+    \"in_prompt\", \"within_reach\"}]}]}
 
 JSON with --explain:
   {\"explained\": [{\"file\", \"policy\", \"step\", \"of\", \"moments\": [{\"moment\",
@@ -101,8 +116,12 @@ const ALL: &str = "all";
 /// Arguments of `dormouse replay`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = HELP)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent switches of a command line"
+)]
 pub struct Args {
-    /// Sessions of Claude Code, Codex, pi or Dormouse: transcripts, ids or their beginnings, `latest`
+    /// Sessions of Claude Code, Codex, pi or Dormouse: transcripts, folders, ids or their beginnings, `latest`
     #[arg(
         required_unless_present_any = ["generated", "sessions"],
         conflicts_with_all = ["generated", "sessions"],
@@ -147,7 +166,16 @@ pub struct Args {
     /// Let no request for notes or a summary succeed
     #[arg(long)]
     offline: bool,
-    /// Draw context size and cost as an SVG; several files get one each
+    /// Play each session again without each layer, one at a time
+    #[arg(long, conflicts_with_all = ["sessions", "plot", "explain", "turns"])]
+    ablate: bool,
+    /// Prices without a cache: reading and writing it cost as much as input
+    #[arg(long)]
+    no_cache: bool,
+    /// A cache that keeps every prefix for ever
+    #[arg(long)]
+    perfect_cache: bool,
+    /// Draw size, cost and the frontier of what was needed later as an SVG; several files get one each
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
     /// Explain what every layer thought at request N
@@ -166,15 +194,23 @@ impl Args {
             || self.generated.is_some()
             || self.sessions.is_some()
             || self.offline
+            || self.no_cache
+            || self.perfect_cache
+            || self.ablate
             || self.plot.is_some()
             || self.explain.is_some()
     }
 
     /// The same with the files of the sessions that were named.
     fn with_files(&self, app: &mut App) -> Result<Self, Failure> {
-        let files = self.files.iter().map(|name| app.session(Some(name)));
+        let mut files = Vec::new();
+        for name in &self.files {
+            let file = app.session(Some(name))?;
+            // A folder stands for the sessions in it.
+            files.extend(app.host()?.session_files(&file)?);
+        }
         Ok(Self {
-            files: files.collect::<Result<_, _>>()?,
+            files,
             ..self.clone()
         })
     }
@@ -184,6 +220,7 @@ impl Args {
         let given: Vec<&str> = match (self.policy.is_empty(), self.explain) {
             // Explaining is about the layers of our own two policies, unless others are named.
             (true, Some(_)) => vec!["economic", "classic"],
+            (true, None) if self.ablate => vec!["economic"],
             // The least that answers the question of the command: what does forgetting cost?
             (true, None) => vec!["none", "classic", "economic"],
             (false, _) if self.policy.iter().any(|name| name == ALL) => NAMES.to_vec(),
@@ -209,13 +246,24 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     if !args.wants_policies() {
         return recorded::run(args, &models, app);
     }
-    let settings = host.settings();
+    let conditions = Conditions {
+        settings: host.settings(),
+        models: if args.no_cache {
+            Arc::new(models.without_cache())
+        } else {
+            models
+        },
+        perfect_cache: args.perfect_cache,
+        offline: args.offline,
+        explain: args.explain.is_some(),
+    };
     if let Some(numbers) = args.sessions {
-        return sessions::run(args, numbers, &settings, &models, app);
+        return sessions::run(args, numbers, &conditions, app);
     }
     match args.explain {
-        Some(step) => explain::run(args, step, &settings, &models, app),
-        None => policies::run(args, &settings, &models, app),
+        Some(step) => explain::run(args, step, &conditions, app),
+        None if args.ablate => ablate::run(args, &conditions, app),
+        None => policies::run(args, &conditions, app),
     }
 }
 

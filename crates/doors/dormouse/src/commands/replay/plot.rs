@@ -1,35 +1,29 @@
 //! `--plot`: context size and cumulative cost over the requests, as an SVG of our own making.
 //!
 //! # Model
-//! Two [`Panel`]s stand one above the other on the same horizontal axis. Every policy has a colour
-//! and a dash pattern, so that lines can be told apart without colour; compactions are triangles,
-//! clearings small circles on the policy's line, and a cross is where a session was lost. Colours
-//! are those of a style sheet inside the file, with a second set for dark backgrounds.
+//! Two [`Panel`]s stand one above the other on the same horizontal axis; compactions are triangles,
+//! clearings small circles on the policy's line, and a cross is where a session was lost. Below
+//! them stands the frontier of cost and of what was needed later.
 //!
 //! # Not here
 //! Terminal charts, and anything that needs a library.
 
-use super::policies::{Played, cost, made};
+use super::play::{Conditions, Played, made};
+use super::policies::cost;
 use crate::app::App;
+use crate::commands::draw::{self, Axis, LEFT, RIGHT, WIDTH, escaped, float, label, series, whole};
+use crate::commands::frontier;
 use crate::error::Failure;
 use crate::output::figures;
 use dormouse_context::window::Thresholds;
-use dormouse_core::models::ModelTable;
-use dormouse_core::settings::Settings;
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::Usd;
 use dormouse_drive::Notice;
-use dormouse_replay::{PolicyRun, policies};
+use dormouse_replay::PolicyRun;
 use dormouse_system::Access;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Width of the drawing, in pixels at its own size: about that of a page of text on the web.
-pub(in crate::commands) const WIDTH: f64 = 960.0;
-/// Left margin: room for the longest name of a mark on the vertical axis.
-pub(in crate::commands) const LEFT: f64 = 72.0;
-/// Right margin: half a number of the horizontal axis stands out over the last request.
-pub(in crate::commands) const RIGHT: f64 = 24.0;
 /// Height of each panel: both and the legend fit a laptop's screen.
 const PANEL: f64 = 240.0;
 /// Space between the panels: numbers of the upper axis, title of the lower panel.
@@ -39,31 +33,11 @@ const ENTRY: f64 = 168.0;
 /// Height of a row of the legend: a line of 12-pixel text with air around it.
 const ROW: f64 = 20.0;
 
-/// Light colour, dark colour, and dash pattern of each policy. Eight, one for each policy that can
-/// be named; the patterns keep lines apart in print and for colour-blind readers.
-const SERIES: [(&str, &str, &str); 8] = [
-    ("#6b7280", "#9ca3af", "2 3"),
-    ("#1d4ed8", "#60a5fa", ""),
-    ("#15803d", "#4ade80", ""),
-    ("#c2410c", "#fb923c", "8 3"),
-    ("#7e22ce", "#c084fc", "8 3 2 3"),
-    ("#be123c", "#fb7185", "5 3"),
-    ("#0e7490", "#22d3ee", "12 4"),
-    ("#a16207", "#facc15", "3 2"),
-];
-
-/// The style of a policy: the same in every plot, so that plots can be laid side by side.
-pub(in crate::commands) fn series(policy: &str) -> usize {
-    let at = policies::NAMES.iter().position(|name| *name == policy);
-    at.unwrap_or(0) % SERIES.len()
-}
-
 /// Writes a plot for every session, and says where each lies.
 pub(super) fn write_all(
     path: &Path,
     played: &[Played],
-    settings: &Settings,
-    models: &ModelTable,
+    conditions: &Conditions,
     app: &App,
 ) -> Result<Vec<Option<String>>, Failure> {
     let mut written = Vec::with_capacity(played.len());
@@ -73,9 +47,12 @@ pub(super) fn write_all(
         } else {
             numbered(path, at + 1)
         };
-        let info = models.lookup(&session.model).info;
-        let thresholds =
-            Thresholds::new(session.window, info.max_output, &settings.window_settings());
+        let info = conditions.models.lookup(&session.model).info;
+        let thresholds = Thresholds::new(
+            session.window,
+            info.max_output,
+            &conditions.settings.window_settings(),
+        );
         let text = svg(session, thresholds.autocompact_target);
         app.system
             .files
@@ -90,38 +67,6 @@ fn numbered(path: &Path, number: usize) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let end = path.extension().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!("{stem}-{number}.{end}"))
-}
-
-/// An axis from zero to a round number.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::commands) struct Axis {
-    pub(in crate::commands) step: f64,
-    pub(in crate::commands) end: f64,
-}
-
-impl Axis {
-    /// About `ticks` steps of 1, 2 or 5 times a power of ten, reaching at least `most`.
-    pub(in crate::commands) fn new(most: f64, ticks: f64) -> Self {
-        // A session of no cost must not divide by zero.
-        let rough = (most / ticks).max(f64::MIN_POSITIVE);
-        let power = 10_f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0]
-            .into_iter()
-            .map(|nice| nice * power)
-            // The tolerance keeps rounding errors from doubling a step that fits.
-            .find(|step| *step >= rough * 0.999)
-            .unwrap_or(10.0 * power);
-        Self {
-            step,
-            end: (most / step).ceil().max(1.0) * step,
-        }
-    }
-
-    pub(in crate::commands) fn marks(self) -> impl Iterator<Item = f64> {
-        (0_u32..)
-            .map(move |at| f64::from(at) * self.step)
-            .take_while(move |mark| *mark <= self.end + self.step / 2.0)
-    }
 }
 
 /// Geometry of a panel: its top edge, the requests across, the axis upwards.
@@ -143,17 +88,14 @@ impl Panel {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "coordinates of a drawing")]
-const fn float(number: u64) -> f64 {
-    number as f64
-}
-
 fn svg(session: &Played, target: Tokens) -> String {
     let runs = &session.runs;
     let columns = ((WIDTH - LEFT - RIGHT) / ENTRY).floor();
     let rows = (float(runs.len() as u64) / columns).ceil();
     let head = 62.0 + rows * ROW;
-    let height = head + 2.0 * PANEL + GAP + 56.0;
+    let curves = head + 2.0 * PANEL + GAP + 56.0;
+    let points = session.points();
+    let height = curves + frontier::height(&points);
     let peak = runs.iter().map(|run| run.total.peak.get()).max();
     let dearest = runs
         .iter()
@@ -170,15 +112,6 @@ fn svg(session: &Played, target: Tokens) -> String {
         up: Axis::new(dearest.max(0.01), 5.0),
         ..size
     };
-    let mut out = String::new();
-    // Writing to a string does not fail.
-    let _ = writeln!(
-        out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
-         width=\"{WIDTH}\" height=\"{height}\" role=\"img\" font-size=\"12\" \
-         font-family=\"system-ui, -apple-system, 'Segoe UI', sans-serif\">"
-    );
-    style(&mut out);
     // The title has room for a name, not for a path.
     let name = Path::new(&session.name).file_name();
     let name = name.map_or_else(
@@ -191,12 +124,7 @@ fn svg(session: &Played, target: Tokens) -> String {
         session.model,
         figures::tokens(session.window)
     );
-    let _ = writeln!(out, "<title>{}</title>", escaped(&title));
-    let _ = writeln!(
-        out,
-        "<rect class=\"paper\" width=\"{WIDTH}\" height=\"{height}\"/>"
-    );
-    label(&mut out, "title", (LEFT, 26.0), &title);
+    let mut out = draw::begin(&title, height);
     let key = "▼ compaction   ● clearing   × lost";
     label(&mut out, "small end", (WIDTH - RIGHT, 26.0), key);
     legend(&mut out, runs, columns);
@@ -229,52 +157,12 @@ fn svg(session: &Played, target: Tokens) -> String {
     label(
         &mut out,
         "axis middle",
-        (f64::midpoint(LEFT, WIDTH - RIGHT), height - 12.0),
+        (f64::midpoint(LEFT, WIDTH - RIGHT), curves - 12.0),
         "requests",
     );
+    frontier::panel(&mut out, curves, &points);
     out.push_str("</svg>\n");
     out
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a mark of an axis is a small positive number"
-)]
-const fn whole(value: f64) -> Tokens {
-    Tokens(value.round() as u64)
-}
-
-pub(in crate::commands) fn style(out: &mut String) {
-    let _ = writeln!(
-        out,
-        "<style>\n.paper{{fill:#fff}} text{{fill:#374151}} .title{{font-size:15px;font-weight:600;\
-         fill:#111827}}\n.middle{{text-anchor:middle}} .end{{text-anchor:end}} \
-         .head{{font-weight:600}}\n.grid{{stroke:#e5e7eb}} .level{{stroke:#9ca3af;\
-         stroke-dasharray:6 4}} .small{{font-size:11px;fill:#6b7280}}\n\
-         polyline{{fill:none;stroke-width:1.8;stroke-linejoin:round}}"
-    );
-    for (at, (light, _, dashes)) in SERIES.iter().enumerate() {
-        let _ = writeln!(
-            out,
-            ".s{at}{{stroke:{light};stroke-dasharray:{}}} .m{at}{{fill:{light};stroke:#fff}}",
-            if dashes.is_empty() { "none" } else { dashes }
-        );
-    }
-    out.push_str(".cross{fill:none;stroke-width:2.4;stroke-dasharray:none}\n");
-    let _ = writeln!(
-        out,
-        "@media (prefers-color-scheme: dark){{\n.paper{{fill:#0d1117}} text{{fill:#c9d1d9}} \
-         .title{{fill:#f0f6fc}} .grid{{stroke:#30363d}} .level{{stroke:#6e7681}} \
-         .small{{fill:#8b949e}}"
-    );
-    for (at, (_, dark, _)) in SERIES.iter().enumerate() {
-        let _ = writeln!(
-            out,
-            ".s{at}{{stroke:{dark}}} .m{at}{{fill:{dark};stroke:#0d1117}}"
-        );
-    }
-    out.push_str("}\n</style>\n");
 }
 
 fn legend(out: &mut String, runs: &[PolicyRun], columns: f64) {
@@ -401,30 +289,6 @@ fn marks(out: &mut String, run: &PolicyRun, panel: Panel, sizes: &[f64]) {
     }
 }
 
-pub(in crate::commands) fn label(out: &mut String, class: &str, (x, y): (f64, f64), text: &str) {
-    let _ = writeln!(
-        out,
-        "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
-        escaped(text)
-    );
-}
-
-pub(in crate::commands) fn escaped(text: &str) -> String {
-    let mut result = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => result.push_str("&amp;"),
-            '<' => result.push_str("&lt;"),
-            '>' => result.push_str("&gt;"),
-            '"' => result.push_str("&quot;"),
-            // Control characters cannot be written in XML at all.
-            other if other.is_control() => result.push(' '),
-            other => result.push(other),
-        }
-    }
-    result
-}
-
 /// Cumulative cost after each step, forks included.
 fn running_cost(run: &PolicyRun) -> Vec<f64> {
     let mut sum = Usd::default();
@@ -442,30 +306,6 @@ fn running_cost(run: &PolicyRun) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn axes_end_at_round_numbers_above_everything() {
-        for (most, step, end) in [
-            (150.0, 50.0, 150.0),
-            (183_000.0, 50_000.0, 200_000.0),
-            (967_000.0, 200_000.0, 1_000_000.0),
-            (12.34, 5.0, 15.0),
-            (0.07, 0.02, 0.08),
-        ] {
-            let axis = Axis::new(most, 5.0);
-            assert!((axis.step - step).abs() < 1e-9, "{most}: {axis:?}");
-            assert!((axis.end - end).abs() < 1e-9, "{most}: {axis:?}");
-            assert_eq!(
-                axis.marks().count() - 1,
-                usize::try_from(whole(end / step).get()).unwrap()
-            );
-        }
-    }
-
-    #[test]
-    fn text_cannot_leave_its_element() {
-        assert_eq!(escaped("a<b>&\"\u{1b}"), "a&lt;b&gt;&amp;&quot; ");
-    }
 
     #[test]
     fn plots_of_several_files_are_numbered() {

@@ -1,55 +1,34 @@
-//! Sessions under policies: playing them, and adding up what they cost.
+//! Sessions under policies: adding up what they cost.
 //!
 //! # Model
-//! A [`Played`] session is a script with one run per policy. [`Report`] is what all of them come
-//! to, in the shape of the JSON; the screen shows the same figures.
+//! A [`Comparison`] is what all [`Played`] sessions come to, in the shape of the JSON; the screen
+//! shows the same figures.
 //!
 //! # Not here
-//! Words and tables: [`super::screen`].
+//! Playing ([`super::play`]), words and tables ([`super::screen`]).
 
+use super::play::{Conditions, Played, made, play};
 use super::remarks::comparisons;
-use super::{Args, plot, recording, screen};
+use super::spread::{Spread, spreads};
+use super::{Args, plot, screen};
 use crate::app::App;
-use crate::error::{Exit, Failure, Outcome, UserError};
+use crate::error::Outcome;
 use crate::output::{Out, Report};
-use dormouse_core::models::ModelTable;
-use dormouse_core::record::{Purpose, Windows};
-use dormouse_core::settings::Settings;
-use dormouse_core::units::Tokens;
+use dormouse_core::record::Purpose;
 use dormouse_drive::Notice;
-use dormouse_replay::{PolicyRun, RunOptions, Scenario, Script, Sums, run_policy};
+use dormouse_replay::{PolicyRun, Sums};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// A session and what became of it under each policy.
-pub(super) struct Played {
-    pub(super) name: String,
-    pub(super) tool_bytes: u64,
-    pub(super) model: Arc<str>,
-    pub(super) window: Tokens,
-    pub(super) window_from: String,
-    pub(super) runs: Vec<PolicyRun>,
-}
-
-impl Played {
-    pub(super) fn steps(&self) -> usize {
-        self.runs.first().map_or(0, |run| run.wanted)
-    }
-}
-
-/// Number of requests that a run got an answer to.
-pub(super) fn made(run: &PolicyRun) -> usize {
-    let made = run.steps.iter().filter(|step| step.prompt > Tokens::ZERO);
-    made.count()
-}
 
 #[derive(Serialize)]
 pub(super) struct Comparison {
     pub(super) base: &'static str,
     pub(super) policies: Vec<PolicyReport>,
     pub(super) files: Vec<FileReport>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) spread: Vec<Spread>,
     pub(super) remarks: Vec<String>,
 }
 
@@ -161,16 +140,11 @@ pub(super) struct FilePolicy {
 }
 
 /// Plays every session under every policy and shows the comparison.
-pub(super) fn run(
-    args: &Args,
-    settings: &Arc<Settings>,
-    models: &Arc<ModelTable>,
-    app: &mut App,
-) -> Outcome {
-    let played = play(args, settings, models, app)?;
+pub(super) fn run(args: &Args, conditions: &Conditions, app: &mut App) -> Outcome {
+    let played = play(args, conditions, app)?;
     let plots = match &args.plot {
         None => vec![None; played.len()],
-        Some(path) => plot::write_all(path, &played, settings, models, app)?,
+        Some(path) => plot::write_all(path, &played, conditions, app)?,
     };
     let report = report(args, &played, plots);
     app.tell(&report)
@@ -180,88 +154,6 @@ impl Report for Comparison {
     fn text(&self, out: &mut Out) -> Outcome {
         screen::show(self, out)
     }
-}
-
-/// Plays every session under every policy.
-pub(super) fn play(
-    args: &Args,
-    settings: &Arc<Settings>,
-    models: &Arc<ModelTable>,
-    app: &mut App,
-) -> Result<Vec<Played>, Failure> {
-    let mut scripts = Vec::new();
-    match args.generated {
-        Some(steps) => {
-            let script = generated(args, steps, models)?;
-            scripts.push(("generated".to_owned(), script, Windows::default()));
-        }
-        None => {
-            for file in &args.files {
-                let (records, recording) = recording(file, models, app)?;
-                let script = Script::of(&records, &recording, models);
-                let windows = app.transcripts().windows(&records);
-                scripts.push((file.display().to_string(), script, windows));
-            }
-        }
-    }
-    let mut played = Vec::with_capacity(scripts.len());
-    let sessions = scripts.len();
-    for (at, (name, script, windows)) in scripts.into_iter().enumerate() {
-        let (window, window_from) = app.host()?.window_for(&script.model, &windows);
-        let mut runs = Vec::new();
-        for policy in args.policies() {
-            let which = match sessions {
-                1 => String::new(),
-                _ => format!(", session {} of {sessions}", at + 1),
-            };
-            app.out
-                .progress(&format!("playing {}{which}", policy.name()));
-            let options = RunOptions {
-                window: Some(window),
-                explain: args.explain.is_some(),
-                offline: args.offline,
-                settings: Arc::clone(settings),
-                ..RunOptions::new(policy)
-            };
-            let run = run_policy(&script, &options, models, &app.system.clock);
-            runs.push(run.map_err(|error| {
-                app.out.progress("");
-                let mut user = UserError::of(Exit::Unexpected, &error);
-                user.message = format!("`{name}`: {}", user.message);
-                Failure::from(user)
-            })?);
-        }
-        played.push(Played {
-            name,
-            tool_bytes: script.tool_bytes(),
-            window,
-            window_from,
-            model: script.model,
-            runs,
-        });
-    }
-    app.out.progress("");
-    Ok(played)
-}
-
-fn generated(args: &Args, steps: u16, models: &ModelTable) -> Result<Script, Failure> {
-    let usual = Scenario::default();
-    let model = args.model.clone().unwrap_or_else(|| usual.model.clone());
-    // Every figure of the comparison is money; without prices all would be unknown.
-    if models.lookup(&model).info.prices.is_none() {
-        let message = format!("no price is known for the model `{model}`");
-        let hint = "write a model of the table, or add it to models.toml in Dormouse's home";
-        return Err(UserError::new(Exit::Unsuitable, message).hint(hint).into());
-    }
-    let steps = usize::from(steps);
-    Ok(Scenario {
-        steps,
-        // As much a request as in the session of the comparison.
-        tool_bytes: usual.tool_bytes / usual.steps * steps,
-        model,
-        ..usual
-    }
-    .script())
 }
 
 /// Name of a purpose on screen and in JSON.
@@ -307,6 +199,7 @@ fn report(args: &Args, played: &[Played], plots: Vec<Option<String>>) -> Compari
     Comparison {
         base,
         remarks: remarks(&policies),
+        spread: spreads(played),
         files: played
             .iter()
             .zip(plots)

@@ -1,11 +1,11 @@
 //! The comparison of policies as tables and sentences, each narrow enough for 80 columns.
 
+use super::play::short;
 use super::policies::{Comparison, FileReport, PolicyReport, StepReport};
 use crate::error::Outcome;
 use crate::output::{Cell, Column, Line, Out, OutResult, Role, Table, figures, wrapped};
 use dormouse_core::record::Purpose;
 use dormouse_core::units::Tokens;
-use std::path::Path;
 
 /// Columns by which the table indents a note; lines are wrapped before they are indented.
 const NOTE: usize = 4;
@@ -25,6 +25,13 @@ pub(super) fn show(report: &Comparison, out: &mut Out) -> Outcome {
     out.table(&deeds(report))?;
     heading("Where the money goes", out)?;
     out.table(&purposes(report))?;
+    if !report.spread.is_empty() {
+        heading(
+            "Session by session, as a multiple of the cheapest other policy",
+            out,
+        )?;
+        out.table(&super::spread::table(&report.spread))?;
+    }
     if !report.remarks.is_empty() {
         out.blank()?;
     }
@@ -57,12 +64,6 @@ fn about(file: &FileReport) -> String {
         file.model,
         figures::tokens(Tokens(file.window)),
     )
-}
-
-/// The stem of a session's file; folder and ending say nothing new on a screen.
-fn short(file: &str) -> String {
-    let stem = Path::new(file).file_stem();
-    stem.map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into())
 }
 
 /// One line per session, with what each policy cost.
@@ -168,7 +169,7 @@ fn costs(report: &Comparison, width: usize) -> Table {
     table
 }
 
-fn relative_cell(share: f64) -> Cell {
+pub(super) fn relative_cell(share: f64) -> Cell {
     let percent = share * 100.0;
     // Differences below the last digit shown are none.
     if percent <= -0.05 {

@@ -4,12 +4,11 @@
 //! Generating and comparing: `dormouse_replay::{corpus, study}`. One session in detail: `policies`.
 
 use super::Args;
+use super::play::Conditions;
 use crate::app::App;
 use crate::error::{Exit, Outcome, UserError};
 use crate::output::{Cell, Column, Line, Out, Report, Role, Table};
 use clap::ValueEnum;
-use dormouse_core::models::ModelTable;
-use dormouse_core::settings::Settings;
 use dormouse_replay::corpus::{self, Half, Shape};
 use dormouse_replay::study::{Row, Standing};
 use dormouse_replay::{RunOptions, policies};
@@ -86,8 +85,7 @@ struct SessionReport {
 pub(super) fn run(
     args: &Args,
     numbers: Numbers,
-    settings: &Arc<Settings>,
-    models: &Arc<ModelTable>,
+    conditions: &Conditions,
     app: &mut App,
 ) -> Outcome {
     let clock = Arc::clone(&app.system.clock);
@@ -117,15 +115,10 @@ pub(super) fn run(
             .progress(&format!("playing session {number} of {}", numbers.to));
         let options: Vec<RunOptions> = named
             .iter()
-            .map(|policy| RunOptions {
-                window: args.window.window.or(Some(session.window)),
-                offline: args.offline,
-                settings: Arc::clone(settings),
-                ..RunOptions::new(Arc::clone(policy))
-            })
+            .map(|policy| conditions.options(policy, args.window.window.unwrap_or(session.window)))
             .collect();
         let named = (format!("#{number}"), session.shape.name());
-        let row = Row::play(named, &session.script, &options, models, &clock)
+        let row = Row::play(named, &session.script, &options, &conditions.models, &clock)
             .map_err(|error| UserError::of(Exit::Unexpected, &error))?;
         sessions.push(SessionReport {
             number,

@@ -15,9 +15,10 @@ mod uses;
 pub use uses::{Use, UsedKind, uses};
 
 use super::{FoundIn, HISTORY_FILE, History, SEARCH_TOKENS, Tally, bytes_of, has_search};
-use crate::policy_run::{RunError, RunOptions, run_policy};
+use crate::policy_run::{PolicyRun, RunError, RunOptions, run_policy};
 use crate::script::Script;
-use dormouse_core::models::ModelTable;
+use dormouse_context::policy::Policy;
+use dormouse_core::models::{ModelTable, Ratio};
 use dormouse_core::record::Purpose;
 use dormouse_core::usage::Usd;
 use dormouse_system::Clock;
@@ -127,6 +128,17 @@ pub fn measure_used(
     models: &Arc<ModelTable>,
     ticks: &Arc<dyn Clock>,
 ) -> Result<Used, RunError> {
+    let options = RunOptions {
+        wanted: wanted(uses),
+        ..options.clone()
+    };
+    let run = run_policy(script, &options, models, ticks)?;
+    let ratio = models.lookup(&script.model).info.bytes_per_token.text;
+    Ok(judge(&run, uses, &*options.policy, ratio))
+}
+
+/// Values that a run has to look for, by the number of the step, so that [`judge`] can be asked.
+pub fn wanted(uses: &[Use]) -> Arc<BTreeMap<usize, Vec<String>>> {
     let mut wanted: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     for used in uses {
         // The name of the history is looked for with them: a prompt without it offers no search.
@@ -135,13 +147,13 @@ pub fn measure_used(
             .or_insert_with(|| vec![HISTORY_FILE.to_owned()]);
         values.push(used.value.clone());
     }
-    let options = RunOptions {
-        wanted: Arc::new(wanted),
-        ..options.clone()
-    };
-    let run = run_policy(script, &options, models, ticks)?;
-    let ratio = models.lookup(&script.model).info.bytes_per_token.text;
-    let history = has_search(&*options.policy)
+    Arc::new(wanted)
+}
+
+/// Tells of each use where its value was, in a run that looked for [`wanted`]. `ratio` is that of
+/// the model's text.
+pub fn judge(run: &PolicyRun, uses: &[Use], policy: &dyn Policy, ratio: Ratio) -> Used {
+    let history = has_search(policy)
         .then(|| History::new(&run.records, bytes_of(SEARCH_TOKENS, ratio.as_f64())));
     let mut result = Used {
         requests: usize::try_from(
@@ -183,5 +195,5 @@ pub fn measure_used(
             result.count(used, place);
         }
     }
-    Ok(result)
+    result
 }
