@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod commands;
 mod error;
 mod files;
 mod memory;
@@ -9,6 +10,7 @@ mod sandbox;
 mod system;
 mod world;
 
+pub use commands::{Commands, MARK, Order, Output, Running};
 pub use error::{FileError, FileResult, Operation, OptionalFile};
 pub use files::{
     Access, AppendFile, DEEPEST_WALK, DirEntry, FileKind, Files, LockGuard, MOST_WALKED, Metadata,
@@ -16,10 +18,12 @@ pub use files::{
 };
 pub use memory::{
     Fault, ManualClock, MapEnvironment, MemoryFiles, MemoryProcesses, MemorySystem, Performed,
-    ScriptedSandbox, SequentialIds, Survives,
+    ScriptedCommands, ScriptedSandbox, SequentialIds, Survives,
 };
 pub use processes::{ProcessId, ProcessStart, Processes};
-pub use real::{RealClock, RealEnvironment, RealFiles, RealIds, RealProcesses, RealSandbox};
+pub use real::{
+    RealClock, RealCommands, RealEnvironment, RealFiles, RealIds, RealProcesses, RealSandbox,
+};
 pub use sandbox::{Confinement, ENVIRONMENT, End, Finished, Program, Sandbox, SandboxError, Task};
 pub use system::System;
 pub use world::{Clock, Environment, EnvironmentError, Ids, Ticks};

@@ -1,9 +1,12 @@
 //! The bundle of all ports that is handed around.
 
+use crate::commands::Commands;
 use crate::files::Files;
 use crate::memory::MemorySystem;
 use crate::processes::Processes;
-use crate::real::{RealClock, RealEnvironment, RealFiles, RealIds, RealProcesses, RealSandbox};
+use crate::real::{
+    RealClock, RealCommands, RealEnvironment, RealFiles, RealIds, RealProcesses, RealSandbox,
+};
 use crate::sandbox::Sandbox;
 use crate::world::{Clock, Environment, Ids};
 use std::sync::Arc;
@@ -23,6 +26,8 @@ pub struct System {
     pub processes: Arc<dyn Processes>,
     /// Programs that may only read.
     pub sandbox: Arc<dyn Sandbox>,
+    /// Command lines that may change things.
+    pub commands: Arc<dyn Commands>,
 }
 
 impl System {
@@ -35,6 +40,7 @@ impl System {
             ids: Arc::new(RealIds),
             processes: Arc::new(RealProcesses),
             sandbox: Arc::new(RealSandbox),
+            commands: Arc::new(RealCommands),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The ports as a test wants them: in memory, reproducible, and broken on command.
 
+mod commands;
 mod disk;
 mod fault;
 mod files;
@@ -9,6 +10,7 @@ mod sandbox;
 mod tree;
 mod world;
 
+pub use commands::ScriptedCommands;
 pub use fault::{Fault, Performed, Survives};
 pub use files::MemoryFiles;
 pub use processes::MemoryProcesses;

@@ -1,5 +1,6 @@
 //! Time, environment and ids that a test decides, and the bundle with all handles.
 
+use super::commands::ScriptedCommands;
 use super::files::MemoryFiles;
 use super::processes::MemoryProcesses;
 use super::sandbox::ScriptedSandbox;
@@ -175,6 +176,8 @@ pub struct MemorySystem {
     pub processes: MemoryProcesses,
     /// Its programs, which answer by script.
     pub sandbox: ScriptedSandbox,
+    /// Its command lines, which answer by script.
+    pub commands: ScriptedCommands,
 }
 
 impl MemorySystem {
@@ -184,8 +187,10 @@ impl MemorySystem {
         let env = MapEnvironment::default();
         env.set_home(Some("/home/dormouse".into()));
         env.set_current_dir(Some("/project".into()));
+        let files = MemoryFiles::new(Arc::new(clock.clone()));
         Self {
-            files: MemoryFiles::new(Arc::new(clock.clone())),
+            commands: ScriptedCommands::new(files.clone()),
+            files,
             clock,
             env,
             ids: SequentialIds::default(),
@@ -203,6 +208,7 @@ impl MemorySystem {
             ids: Arc::new(self.ids.clone()),
             processes: Arc::new(self.processes.clone()),
             sandbox: Arc::new(self.sandbox.clone()),
+            commands: Arc::new(self.commands.clone()),
         }
     }
 }

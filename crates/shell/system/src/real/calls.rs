@@ -20,30 +20,24 @@ const DENIED: u32 = libc::EACCES.unsigned_abs();
 #[cfg(target_arch = "x86_64")]
 const X32: i64 = 0x4000_0000;
 
-/// Calls newer than the table of numbers in use. They have one number on every machine.
-const NEWER: [i64; 6] = [
+/// Calls newer than the table of numbers in use, refused to every program. They have one number on
+/// every machine.
+const NEWER: [i64; 2] = [
     425, // io_uring_setup
     438, // pidfd_getfd
+];
+
+/// Calls newer than the table that change facts about files.
+const NEWER_CHANGES: [i64; 4] = [
     452, // fchmodat2
     463, // setxattrat
     466, // removexattrat
     469, // file_setattr
 ];
 
-/// Calls that are refused.
+/// Calls that are refused to every program.
 const REFUSED: &[libc::c_long] = &[
     libc::SYS_socket,
-    libc::SYS_fchmod,
-    libc::SYS_fchmodat,
-    libc::SYS_fchown,
-    libc::SYS_fchownat,
-    libc::SYS_utimensat,
-    libc::SYS_setxattr,
-    libc::SYS_lsetxattr,
-    libc::SYS_fsetxattr,
-    libc::SYS_removexattr,
-    libc::SYS_lremovexattr,
-    libc::SYS_fremovexattr,
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
     libc::SYS_msgget,
@@ -55,6 +49,21 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
+];
+
+/// Calls that change facts about files, refused to programs that may only read.
+const CHANGES: &[libc::c_long] = &[
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
 ];
 
 /// Older names of some of them, which newer machines do not have.
@@ -70,11 +79,13 @@ const OLDER: &[libc::c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER: &[libc::c_long] = &[];
 
-/// Binds this thread for good; the error says why the machine does not allow it.
-pub(super) fn refuse_calls() -> Result<(), String> {
+/// Binds this thread for good; the error says why the machine does not allow it. A program that
+/// `writes` may change the rights and times of its files: builds and version control do.
+pub(super) fn refuse_calls(writes: bool) -> Result<(), String> {
     let machine = TargetArch::try_from(ARCH).map_err(|error| error.to_string())?;
-    let named = REFUSED.iter().chain(OLDER).copied();
-    let calls = named.chain(NEWER);
+    let always = REFUSED.iter().copied().chain(NEWER);
+    let changes = CHANGES.iter().chain(OLDER).copied().chain(NEWER_CHANGES);
+    let calls = always.chain(changes.filter(|_| !writes));
     #[cfg(target_arch = "x86_64")]
     let calls = calls.flat_map(|call| [call, call | X32]);
     let filter = SeccompFilter::new(

@@ -4,6 +4,7 @@
 mod beneath;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod calls;
+mod commands;
 mod files;
 mod opened;
 mod processes;
@@ -15,6 +16,7 @@ mod sandbox;
 mod walk;
 mod world;
 
+pub use commands::RealCommands;
 pub use files::RealFiles;
 pub use processes::RealProcesses;
 pub use sandbox::RealSandbox;

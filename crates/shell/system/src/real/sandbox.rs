@@ -84,10 +84,12 @@ impl Sandbox for RealSandbox {
 }
 
 /// Files that a program may read.
-enum Reading {
+pub(super) enum Reading {
     Everything,
     /// Only below these, and not without confinement.
     Below(Vec<PathBuf>),
+    /// Everything, and write below these.
+    AndWriting(Vec<PathBuf>),
 }
 
 /// Sees a started program to its end.
@@ -207,14 +209,15 @@ fn search_path(path: Option<OsString>) -> OsString {
 }
 
 #[cfg(target_os = "linux")]
-fn confine_this_thread(reading: &Reading) -> Confinement {
+pub(super) fn confine_this_thread(reading: &Reading) -> Confinement {
     use landlock::{ABI, LandlockStatus, RulesetStatus};
     let status = match restrict(reading) {
         Ok(status) => status,
         Err(error) => return Confinement::None(format!("Landlock refused: {error}")),
     };
     // Files first: the filter of calls does not hold what Landlock needs.
-    if let Err(why) = refuse_calls() {
+    let writes = matches!(reading, Reading::AndWriting(_));
+    if let Err(why) = refuse_calls(writes) {
         return Confinement::None(format!("sockets cannot be closed: {why}"));
     }
     match (status.ruleset, status.landlock) {
@@ -241,7 +244,7 @@ fn confine_this_thread(reading: &Reading) -> Confinement {
 use super::calls::refuse_calls;
 
 #[cfg(all(target_os = "linux", not(target_pointer_width = "64")))]
-fn refuse_calls() -> Result<(), String> {
+fn refuse_calls(_: bool) -> Result<(), String> {
     Err("system calls of this kind of machine are not known".to_owned())
 }
 
@@ -263,6 +266,9 @@ fn restrict(reading: &Reading) -> Result<landlock::RestrictionStatus, landlock::
         Reading::Everything => {
             rules.add_rules(path_beneath_rules(["/"], AccessFs::from_read(WANTED)))?
         }
+        Reading::AndWriting(writable) => rules
+            .add_rules(path_beneath_rules(["/"], AccessFs::from_read(WANTED)))?
+            .add_rules(path_beneath_rules(writable, AccessFs::from_all(WANTED)))?,
         Reading::Below(readable) => {
             let programs = search_path(env::var_os("PATH"));
             let contents = AccessFs::ReadFile | AccessFs::ReadDir;
@@ -285,7 +291,7 @@ fn restrict(reading: &Reading) -> Result<landlock::RestrictionStatus, landlock::
 }
 
 #[cfg(not(target_os = "linux"))]
-fn confine_this_thread(_: &Reading) -> Confinement {
+pub(super) fn confine_this_thread(_: &Reading) -> Confinement {
     Confinement::None("only Linux can confine a program".to_owned())
 }
 
@@ -311,7 +317,7 @@ fn watch(mut child: Child, report: Sender<Report>) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-fn wait_without_reaping(child: &Child) {
+pub(super) fn wait_without_reaping(child: &Child) {
     use rustix::process::{WaitId, WaitIdOptions, waitid};
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     if let Some(pid) = process_number(child.id()) {
@@ -323,7 +329,7 @@ fn wait_without_reaping(child: &Child) {
 }
 
 #[cfg(unix)]
-fn kill_group(group: u32) {
+pub(super) fn kill_group(group: u32) {
     if let Some(group) = process_number(group) {
         // Usually nothing is left to kill, which is an error of the call.
         let _gone = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
@@ -338,10 +344,10 @@ fn process_number(pid: u32) -> Option<rustix::process::Pid> {
 }
 
 #[cfg(not(unix))]
-fn wait_without_reaping(_: &Child) {}
+pub(super) fn wait_without_reaping(_: &Child) {}
 
 #[cfg(not(unix))]
-fn kill_group(_: u32) {}
+pub(super) fn kill_group(_: u32) {}
 
 #[derive(Clone, Copy)]
 enum Stream {
@@ -443,7 +449,7 @@ fn await_end(reports: &Receiver<Report>, group: u32, time_limit: Duration) -> En
     }
 }
 
-fn end_of(status: &io::Result<ExitStatus>) -> End {
+pub(super) fn end_of(status: &io::Result<ExitStatus>) -> End {
     #[cfg(unix)]
     let signal = |status: ExitStatus| std::os::unix::process::ExitStatusExt::signal(&status);
     #[cfg(not(unix))]

@@ -5,6 +5,9 @@
 #[cfg(unix)]
 mod attacks;
 #[cfg(test)]
+#[cfg(unix)]
+mod commands;
+#[cfg(test)]
 mod contract;
 #[cfg(test)]
 mod crashes;

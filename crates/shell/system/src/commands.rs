@@ -1,0 +1,85 @@
+//! The port to command lines that may change things.
+//!
+//! # Model
+//! An [`Order`] is a line of shell, a folder and a file for its output. [`Commands::start`] starts it
+//! in a process group of its own and returns at once; [`Running`] is waited for, watched or stopped.
+//! Both streams go into the file in the order of writing. A line that prints without end fills the
+//! file up to a limit and no memory at all; what comes behind is counted.
+//!
+//! A line runs as the user, or confined: then it writes only below the folders given, and opens no
+//! socket. Confinement is asked for or not; an order that asks for it is not started without.
+//!
+//! Every process carries the mark of its session in its environment, so that [`Commands::sweep`] finds
+//! those that moved to another group, too.
+//!
+//! # Not here
+//! The question whether a line may run: `dormouse-permit`. Lines that only read: [`crate::Sandbox`].
+
+use crate::sandbox::{Confinement, End, SandboxError};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Variable that marks the processes of a session.
+pub const MARK: &str = "DORMOUSE_RUN";
+
+/// Starts command lines.
+pub trait Commands: fmt::Debug + Send + Sync {
+    /// Starts a line.
+    ///
+    /// # Errors
+    /// When the shell or the output file cannot be opened, or nothing confines the line although
+    /// the order asks for it.
+    fn start(&self, order: &Order) -> Result<Arc<dyn Running>, SandboxError>;
+
+    /// Kills every process that still carries the mark, and returns how many there were.
+    fn sweep(&self, mark: &str) -> usize;
+
+    /// Confinement that an order would get here.
+    fn confinement(&self) -> Confinement;
+}
+
+/// A line to start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// The line, for the shell.
+    pub line: String,
+    /// Folder in which it starts.
+    pub directory: PathBuf,
+    /// File for its output; must not exist yet.
+    pub output: PathBuf,
+    /// Bytes of output that are kept in the file.
+    pub output_limit: u64,
+    /// File in which the folder is left that the line ended in; `None` if nobody asks.
+    pub folder_file: Option<PathBuf>,
+    /// Mark of the session, for [`Commands::sweep`].
+    pub mark: String,
+    /// Folders below which the line may write; `None` runs it as the user.
+    pub confined_to: Option<Vec<PathBuf>>,
+}
+
+/// A line that was started.
+pub trait Running: fmt::Debug + Send + Sync {
+    /// Waits for the end of the line, at most so long; `None` if it still runs. Processes that it
+    /// left in the background do not count.
+    fn wait(&self, most: Duration) -> Option<End>;
+
+    /// Kills the line with everything in its group.
+    fn stop(&self);
+
+    /// Bytes of output so far, and how many of them are not in the file.
+    fn output(&self) -> Output;
+
+    /// The confinement that is in force.
+    fn confinement(&self) -> Confinement;
+}
+
+/// Output of a line so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// Bytes in the file.
+    pub kept: u64,
+    /// Bytes beyond the limit, or that the disk did not take.
+    pub dropped: u64,
+}
