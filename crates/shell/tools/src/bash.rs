@@ -22,7 +22,7 @@ const LARGEST_POINTER: u64 = 4_096;
 
 pub(crate) fn bash(workshop: &Workshop, input: &input::Bash) -> Reply {
     let policy = Policy {
-        reach: Reach::Below(workshop.places.readable().to_vec()),
+        reach: Reach::Below(workshop.desk.places.readable().to_vec()),
         // A command could send files away, or fetch orders for the model.
         network: false,
         folder: Folder::Held,
@@ -33,14 +33,14 @@ pub(crate) fn bash(workshop: &Workshop, input: &input::Bash) -> Reply {
     let asked = input.timeout.map_or(COMMAND_TIME, Duration::from_millis);
     let task = Task {
         program: Program::Line(input.command.clone()),
-        directory: workshop.places.working().to_owned(),
+        directory: workshop.desk.places.working().to_owned(),
         // A model may ask for less, never for more.
         time_limit: asked.min(LONGEST_COMMAND_TIME),
         output_limit: COMMAND_OUTPUT,
     };
-    let mut readable = workshop.places.readable().to_vec();
+    let mut readable = workshop.desk.places.readable().to_vec();
     // Without its data every command of git would fail.
-    readable.extend(repository(&*workshop.files, workshop.places.working()));
+    readable.extend(repository(&*workshop.files, workshop.desk.places.working()));
     let finished = workshop
         .sandbox
         .run_below(&task, &readable)

@@ -89,7 +89,7 @@ pub fn definitions() -> Vec<Value> {
     ]
 }
 
-fn define(name: &str, description: &str, required: &[&str], properties: Value) -> Value {
+pub(crate) fn define(name: &str, description: &str, required: &[&str], properties: Value) -> Value {
     let mut schema = Map::new();
     schema.insert("type".to_owned(), json!("object"));
     schema.insert("properties".to_owned(), properties);

@@ -12,12 +12,12 @@ use bytes::Bytes;
 use dormouse_guard::paths::SafePath;
 
 pub(crate) fn write(workshop: &Workshop, input: input::Write) -> Reply {
-    let path = workshop.places.memory_path(&input.file_path)?;
+    let path = workshop.desk.places.memory_path(&input.file_path)?;
     hand_over(workshop, &path, input.content)
 }
 
 pub(crate) fn edit(workshop: &Workshop, input: &input::Edit) -> Reply {
-    let path = workshop.places.memory_path(&input.file_path)?;
+    let path = workshop.desk.places.memory_path(&input.file_path)?;
     let content = workshop.writes.read(&path).map_err(Failure::Failed)?;
     let Some(content) = content else {
         return Err(Failure::failed(format!(

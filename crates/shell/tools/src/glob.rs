@@ -1,6 +1,6 @@
 //! Glob: files by their names.
 
-use crate::host::Workshop;
+use crate::host::Desk;
 use crate::input;
 use crate::limits::{FILES_SHOWN, LONGEST_PATTERN, LONGEST_SEARCH};
 use crate::reply::{Failure, Page, Reply};
@@ -10,26 +10,26 @@ use globset::{GlobBuilder, GlobMatcher};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-pub(crate) fn glob(workshop: &Workshop, input: &input::Glob) -> Reply {
+pub(crate) fn glob(desk: &Desk, input: &input::Glob) -> Reply {
     let (place, pattern) = split(&input.pattern);
     let place = match (place, &input.path) {
         // An absolute pattern names its own place; `path` could only contradict it.
         (Some(place), _) => place,
         (None, Some(path)) => path.clone(),
-        (None, None) => workshop.places.working().display().to_string(),
+        (None, None) => desk.places.working().display().to_string(),
     };
     let wanted = Wanted::new(&pattern)?;
-    let start = workshop.clock.ticks();
+    let start = desk.clock.ticks();
     let mut found: Vec<(Millis, PathBuf)> = Vec::new();
     let mut late = false;
-    let (spot, _) = workshop
+    let (spot, _) = desk
         .places
         .with(&place, |spot| spot.files.metadata(&spot.path))?;
     let walked = walk(&spot, &mut |path, facts| {
         if wanted.includes(path, &spot.path) {
             found.push((facts.modified, path.to_owned()));
         }
-        late = workshop.clock.ticks().since(start) > LONGEST_SEARCH;
+        late = desk.clock.ticks().since(start) > LONGEST_SEARCH;
         if late {
             ControlFlow::Break(())
         } else {

@@ -8,7 +8,7 @@
 //! The walk and its ignore rules (`walk`); matching names (`glob`).
 
 use crate::glob::Wanted;
-use crate::host::Workshop;
+use crate::host::Desk;
 use crate::input::{self, Mode, bounded};
 use crate::limits::{
     LARGEST_REGEX, LARGEST_SEARCHED, LONGEST_LINE, LONGEST_PATTERN, LONGEST_SEARCH, MATCHES_SHOWN,
@@ -26,12 +26,12 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-pub(crate) fn grep(workshop: &Workshop, input: &input::Grep) -> Reply {
+pub(crate) fn grep(desk: &Desk, input: &input::Grep) -> Reply {
     let matcher = compile(input)?;
     let wanted = input.glob.as_deref().map(Wanted::new).transpose()?;
-    let working = workshop.places.working().display().to_string();
+    let working = desk.places.working().display().to_string();
     let place = input.path.as_deref().unwrap_or(&working);
-    let (spot, _) = workshop
+    let (spot, _) = desk
         .places
         .with(place, |spot| spot.files.metadata(&spot.path))?;
     let mut search = Search {
@@ -49,11 +49,11 @@ pub(crate) fn grep(workshop: &Workshop, input: &input::Grep) -> Reply {
         full: false,
         left_out: 0,
     };
-    let start = workshop.clock.ticks();
+    let start = desk.clock.ticks();
     let mut late = false;
     let walked = walk(&spot, &mut |path, facts| {
         // Asked at every file: one that is slow must not hide the time limit behind it.
-        late = workshop.clock.ticks().since(start) > LONGEST_SEARCH;
+        late = desk.clock.ticks().since(start) > LONGEST_SEARCH;
         if late {
             return ControlFlow::Break(());
         }

@@ -55,12 +55,18 @@ pub struct ForkTools {
     workshop: Arc<Workshop>,
 }
 
-/// State that the tools work with.
+/// Places and clock: all that searching and reading need.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    pub(crate) places: Places,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// State that the tools of a side task work with.
 #[derive(Debug)]
 pub(crate) struct Workshop {
-    pub(crate) places: Places,
+    pub(crate) desk: Desk,
     pub(crate) files: Arc<dyn Files>,
-    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) sandbox: Arc<dyn Sandbox>,
     pub(crate) writes: Arc<dyn MemoryWrites>,
     denials: Mutex<Denials>,
@@ -83,9 +89,11 @@ impl ForkTools {
         let places = Places::new(Arc::clone(&system.files), working, &memory, &readable);
         Self {
             workshop: Arc::new(Workshop {
-                places,
+                desk: Desk {
+                    places,
+                    clock: Arc::clone(&system.clock),
+                },
                 files: Arc::clone(&system.files),
-                clock: Arc::clone(&system.clock),
                 sandbox: Arc::clone(&system.sandbox),
                 writes,
                 denials: Mutex::default(),
@@ -151,8 +159,8 @@ impl Workshop {
     fn reply(&self, call: &ToolCall) -> Reply {
         match call.tool.as_str() {
             "Read" => read::read(self, &parse(call)?),
-            "Grep" => grep::grep(self, &parse(call)?),
-            "Glob" => glob::glob(self, &parse(call)?),
+            "Grep" => grep::grep(&self.desk, &parse(call)?),
+            "Glob" => glob::glob(&self.desk, &parse(call)?),
             "Bash" => bash::bash(self, &parse(call)?),
             "Edit" => edit::edit(self, &parse(call)?),
             "Write" => edit::write(self, parse(call)?),

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod agent;
 mod background;
 mod bash;
 mod definitions;
@@ -15,6 +16,10 @@ mod read;
 mod reply;
 mod walk;
 
+pub use agent::{
+    AGENT_TOOLS, AgentPlaces, AgentTools, Changes, Confine, NoChanges, Todo, TodoState, Unconfined,
+    agent_definitions,
+};
 pub use definitions::{TOOL_NAMES, definitions};
 pub use host::{ForkTools, MemoryWrites, Roots};
 pub use reply::Denial;

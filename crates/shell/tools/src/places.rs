@@ -28,6 +28,8 @@ pub(crate) struct Places {
     memory: Vec<PathBuf>,
     /// Every name under which a readable directory is known.
     readable: Vec<PathBuf>,
+    /// True if any path may be used: somebody else has judged it.
+    anywhere: bool,
 }
 
 /// Place below a readable directory.
@@ -70,6 +72,18 @@ impl Places {
             working,
             memory,
             readable,
+            anywhere: false,
+        }
+    }
+
+    /// Every place of the machine, for calls that were judged before they got here.
+    pub(crate) fn anywhere(files: Arc<dyn Files>, working: PathBuf) -> Self {
+        Self {
+            files,
+            working,
+            memory: Vec::new(),
+            readable: Vec::new(),
+            anywhere: true,
         }
     }
 
@@ -114,6 +128,13 @@ impl Places {
     }
 
     fn place(&self, absolute: &Path, text: &str) -> Result<Spot, Failure> {
+        if self.anywhere {
+            return Ok(Spot {
+                files: Arc::clone(&self.files),
+                root: PathBuf::from("/"),
+                path: absolute.to_owned(),
+            });
+        }
         let below = |root: &&PathBuf| absolute.starts_with(root);
         // The innermost: memory may lie inside the working directory.
         let innermost = self

@@ -22,19 +22,21 @@ pub(crate) fn read(workshop: &Workshop, input: &input::Read) -> Reply {
 /// Opens a file. The caller's content of a memory file comes before the disk: the task may have
 /// written it a moment ago.
 fn open(workshop: &Workshop, path: &str) -> Result<Box<dyn Read>, Failure> {
-    if let Ok(memory) = workshop.places.memory_path(path) {
+    if let Ok(memory) = workshop.desk.places.memory_path(path) {
         let content = workshop.writes.read(&memory).map_err(Failure::Failed)?;
         if let Some(content) = content {
             return Ok(Box::new(io::Cursor::new(content)));
         }
     }
     let (_, file) = workshop
+        .desk
         .places
         .with(path, |spot| spot.files.open(&spot.path))?;
     Ok(Box::new(Sequential::new(file)))
 }
 
-fn show(source: Box<dyn Read>, first: u64, most: usize) -> io::Result<Reply> {
+/// Lines of a source from `first` on, with their numbers.
+pub(crate) fn show(source: Box<dyn Read>, first: u64, most: usize) -> io::Result<Reply> {
     let mut lines = Lines::new(source.take(DEEPEST_READ), LONGEST_LINE);
     if !lines.begins_as_text()? {
         return Ok(Err(Failure::failed("This is not a text file.")));

@@ -1,6 +1,9 @@
 //! The tools on a real file system: their work, their refusals, and that nothing else changes.
 
 #[cfg(test)]
+#[cfg(unix)]
+mod agent;
+#[cfg(test)]
 mod attacks;
 #[cfg(test)]
 mod definitions;
