@@ -10,13 +10,19 @@ use super::{Said, SearchLimits, TermQuery, TranscriptMatch, keep_best};
 use crate::chunks::{Chunks, Piece, as_u64};
 use crate::discover::FoundLog;
 use dormouse_core::units::Millis;
-use dormouse_system::{FileError, FileResult, Files};
+use dormouse_system::{DirEntry, FileError, FileKind, FileResult, Files};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes read at a time: small, since every thread holds them and a copy in lower case.
 const BLOCK: usize = 256 * 1024;
+
+/// Folder of a session's long results.
+const RESULTS: &str = "tool-results";
+
+/// Matches of one long result: it is one answer of a tool, however many lines it has.
+const MOST_OF_RESULT: usize = 2;
 
 /// Result of searching one file.
 #[derive(Debug, Default)]
@@ -44,10 +50,44 @@ pub(super) fn search(
         limits,
         out: Searched::default(),
     };
-    if let Err(error) = search.run(files, stop) {
+    if let Err(error) = search.run(files, stop, Search::line) {
         search.out.error = Some(error);
     }
-    search.out
+    let mut out = search.out;
+    for result in results(files, log) {
+        let limits = SearchLimits {
+            per_file: limits.per_file.min(MOST_OF_RESULT),
+            ..*limits
+        };
+        let mut search = Search {
+            log: &result,
+            needles,
+            query,
+            limits: &limits,
+            out: Searched::default(),
+        };
+        // A result that was removed meanwhile is no fault of the log.
+        if search.run(files, stop, Search::plain).is_ok() {
+            out.bytes += search.out.bytes;
+            out.whole &= search.out.whole;
+            out.matches.append(&mut search.out.matches);
+        }
+    }
+    out
+}
+
+/// Files of long results beside a log of Dormouse's; other tools keep theirs in the log.
+fn results(files: &dyn Files, log: &FoundLog) -> Vec<FoundLog> {
+    let folder = log.path.with_extension("").join(RESULTS);
+    let listed = files.list(&folder).unwrap_or_default();
+    let is_result = |entry: &DirEntry| entry.metadata.kind == FileKind::File;
+    let result = |entry: DirEntry| FoundLog {
+        path: folder.join(entry.name),
+        bytes: entry.metadata.len,
+        modified: entry.metadata.modified,
+        ..log.clone()
+    };
+    listed.into_iter().filter(is_result).map(result).collect()
 }
 
 struct Search<'a> {
@@ -59,7 +99,12 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn run(&mut self, files: &dyn Files, stop: &AtomicBool) -> FileResult<()> {
+    fn run(
+        &mut self,
+        files: &dyn Files,
+        stop: &AtomicBool,
+        line: fn(&mut Self, u64, &[u8]),
+    ) -> FileResult<()> {
         let file = files.open(&self.log.path)?;
         let len = file.len()?;
         let mut chunks =
@@ -77,7 +122,7 @@ impl Search<'_> {
                     lower.extend_from_slice(&bytes);
                     // ASCII only, so that the copy has the same length and offsets as the original.
                     lower.make_ascii_lowercase();
-                    self.block(offset, &bytes, &lower);
+                    self.block(offset, &bytes, &lower, line);
                 }
                 Piece::Overlong { bytes, .. } => {
                     self.out.bytes += bytes;
@@ -88,7 +133,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    fn block(&mut self, offset: u64, block: &[u8], lower: &[u8]) {
+    fn block(&mut self, offset: u64, block: &[u8], lower: &[u8], line: fn(&mut Self, u64, &[u8])) {
         let mut hits = self.needles.within(lower);
         let mut from = 0;
         while let Some(hit) = hits.from(from) {
@@ -97,7 +142,7 @@ impl Search<'_> {
             if end - start > self.limits.line_bytes {
                 self.out.skipped += 1;
             } else if self.needles.count(&lower[start..end]) >= self.least() {
-                self.line(offset + as_u64(start), &block[start..end]);
+                line(self, offset + as_u64(start), &block[start..end]);
             }
             // Behind the line: one line is judged once, however many needles it has.
             from = end;
@@ -156,6 +201,20 @@ impl Search<'_> {
             all.len(),
             snippet,
         );
+        keep_best(&mut self.out.matches, found, self.limits.per_file);
+    }
+
+    /// A line of a result that lies in a file of its own: text, and no record.
+    fn plain(&mut self, offset: u64, line: &[u8]) {
+        let text = String::from_utf8_lossy(line);
+        let places = places(&text, self.query.terms());
+        let own: BTreeSet<usize> = places.iter().map(|(_, number)| *number).collect();
+        if own.is_empty() || own.len() < self.least() {
+            return;
+        }
+        let snippet = snippet(&text, &places, self.limits.snippet);
+        let time = Some(self.log.modified);
+        let found = self.found(offset, None, time, Said::Tool, own.len(), snippet);
         keep_best(&mut self.out.matches, found, self.limits.per_file);
     }
 

@@ -6,6 +6,8 @@
 //! matches found in its file so far. Text is taken from any shape of line: Dormouse's own, Claude
 //! Code's, Codex's, pi's, and any other with text in it.
 //!
+//! Long results that lie in files beside a log are searched with it, line by line.
+//!
 //! Matches are ranked by how many of the terms they have, then by their time.
 //!
 //! # Responsibilities

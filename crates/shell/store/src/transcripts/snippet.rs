@@ -1,8 +1,10 @@
 //! Terms that occur in a text, and the words around them.
 
-/// Places of one term recorded in one text: a result of megabytes can have thousands, and the
-/// densest window is found among the first few hundred.
-const MOST_PLACES: usize = 256;
+use super::MOST_TERMS;
+
+/// Places of one term recorded in one text: more than the longest results have lines. A lower bound
+/// would pass over the one line that has every term, behind hundreds that have the common ones.
+const MOST_PLACES: usize = 65_536;
 /// Bytes from which a term counts inside a word too: a shorter one ("art") would match in too many.
 const LONG_ENOUGH: usize = 4;
 
@@ -44,7 +46,7 @@ fn counts(folded: &str, at: usize, term: &str) -> bool {
 
 /// At most `most` characters around the places where most terms stand, on one line.
 pub(super) fn snippet(text: &str, places: &[(usize, usize)], most: usize) -> String {
-    let (from, _) = densest(places, most);
+    let from = densest(places, most);
     // A fifth of the width before the first term, so that the reader sees the beginning of the
     // sentence.
     let lead = most / 5;
@@ -81,24 +83,35 @@ pub(super) fn snippet(text: &str, places: &[(usize, usize)], most: usize) -> Str
     out
 }
 
-/// Offset from which a window has most different terms, and how many.
-fn densest(places: &[(usize, usize)], width: usize) -> (usize, usize) {
-    let mut best = (places.first().map_or(0, |(at, _)| *at), 0);
+/// Offset from which a window has most of the terms. A term that is rare in the text counts for more
+/// than one that stands in every line.
+fn densest(places: &[(usize, usize)], width: usize) -> usize {
+    let mut counts = [0_u32; MOST_TERMS];
+    for (_, number) in places {
+        counts[number % MOST_TERMS] += 1;
+    }
+    let total = f64::from(u32::try_from(places.len()).unwrap_or(u32::MAX));
+    let weight = |number: usize| (1.0 + total / f64::from(counts[number].max(1))).ln();
+    let mut best = (places.first().map_or(0, |(at, _)| *at), 0.0, usize::MAX);
     for (index, (start, _)) in places.iter().enumerate() {
-        let mut seen = 0_u32;
+        let (mut seen, mut sum, mut span) = (0_u32, 0.0, 0);
         for (at, number) in &places[index..] {
             if *at > start + width {
                 break;
             }
-            // At most sixteen terms exist, so the mask of 32 bits never wraps.
-            seen |= 1 << (number % 32);
+            let number = number % MOST_TERMS;
+            if seen & (1 << number) == 0 {
+                seen |= 1 << number;
+                sum += weight(number);
+                span = at - start;
+            }
         }
-        let count = usize::try_from(seen.count_ones()).unwrap_or(0);
-        if count > best.1 {
-            best = (*start, count);
+        // Of equal windows the tightest: the terms of one line belong together.
+        if sum > best.1 || (sum >= best.1 && span < best.2) {
+            best = (*start, sum, span);
         }
     }
-    best
+    best.0
 }
 
 /// The first beginning of a word behind a place, not behind `from`.

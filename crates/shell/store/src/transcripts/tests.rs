@@ -298,3 +298,40 @@ proptest! {
         prop_assert_eq!(found, expected);
     }
 }
+
+#[test]
+fn the_line_with_every_term_is_shown_however_late_it_stands() {
+    let result: Vec<String> = (0..3_000)
+        .map(|at| {
+            format!(
+                "src/part_{at}.rs:{at}: warn: queue route after {} ms",
+                at * 7
+            )
+        })
+        .collect();
+    let files = MemoryFiles::default();
+    let content =
+        json!([{"type": "tool_result", "tool_use_id": "a", "content": result.join("\n")}]);
+    let said = json!({"type": "user", "message": {"role": "user", "content": content}});
+    files.put("/t/s.jsonl", lines(&[said]));
+    let terms = ["warn", "queue", "after", "20300", "ms"];
+    let found = search(&files, &terms, &SearchLimits::default());
+    let [only] = found.matches.as_slice() else {
+        panic!("{:?}", found.matches);
+    };
+    assert!(only.snippet.contains("src/part_2900.rs"), "{only:?}");
+}
+
+#[test]
+fn long_results_beside_a_log_are_searched_with_it() {
+    let files = MemoryFiles::default();
+    files.put("/t/s.jsonl", lines(&[json!({"type": "user"})]));
+    let text = "first\n000579  artifact-x  crc=cbf3\nlast\n";
+    files.put("/t/s/tool-results/a.txt", text);
+    let found = search(&files, &["000579", "crc=cbf3"], &SearchLimits::default());
+    let [only] = found.matches.as_slice() else {
+        panic!("{:?}", found.matches);
+    };
+    assert_eq!((only.said, only.terms), (Said::Tool, 2));
+    assert!(only.snippet.contains("artifact-x") && only.path.ends_with("a.txt"));
+}
