@@ -2,8 +2,8 @@
 //! arguments stand beside the command.
 
 use crate::commands::{
-    completions, config, context, dream, eval, export, extract, gc, guard, log, memory, recall,
-    replay, search, sessions, sim, usage, view,
+    completions, config, context, dream, eval, export, extract, gc, guard, log, memory, print,
+    recall, replay, search, sessions, sim, usage, view,
 };
 use crate::output::{ColorChoice, Format};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum as _};
@@ -14,6 +14,7 @@ macro_rules! examples {
     () => {
         "\
 Examples:
+  dormouse -p 'fix the failing test'    Let the agent work, print its answer
   dormouse sessions ~/.claude/projects  What is there, what it cost
   dormouse context session.jsonl        What fills the window, what is left
   dormouse usage ~/.claude/projects     Tokens and dollars, each counted once
@@ -42,6 +43,7 @@ Exit codes:
   4  an input is not what it should be
   5  refused: locked by another process, written by a newer version, or not let
      through by the guard
+  6  a limit that was set has ended the agent's work
 
 With --json, results are JSON on stdout. An error is one object on stderr,
   {\"error\": {\"kind\", \"exit_code\", \"message\", \"causes\", \"hint\"}}
@@ -56,6 +58,9 @@ pub struct Cli {
     /// Options that all commands understand.
     #[command(flatten)]
     pub globals: Globals,
+    /// Options of the agent itself.
+    #[command(flatten)]
+    pub agent: print::Args,
     /// The command; without one, a list of those that work is printed.
     #[command(subcommand)]
     pub command: Option<Command>,

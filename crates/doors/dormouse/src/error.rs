@@ -44,6 +44,8 @@ pub enum Exit {
     /// Refused to protect something: locked by another process, of a newer format, or not let
     /// through by the guard.
     Refused = 5,
+    /// A limit that the user set has ended the work; what was done is kept.
+    Limit = 6,
 }
 
 impl From<Exit> for ExitCode {

@@ -114,7 +114,8 @@ impl UsageSum {
         });
     }
 
-    fn add(&mut self, other: &Self) {
+    /// Adds the figures of another sum.
+    pub fn add(&mut self, other: &Self) {
         self.responses += other.responses;
         self.usage += other.usage;
         self.cost += other.cost;

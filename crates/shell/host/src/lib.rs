@@ -11,6 +11,7 @@ mod keeper;
 mod logs;
 mod lookup;
 mod memories;
+mod opening;
 mod permissions;
 mod place;
 mod prompt;
@@ -46,6 +47,7 @@ pub use memories::{
     Moved, NameError, NewMemoryText, PromptSection, Purge, Remedy, Remembered, Spending,
     ToolAnswer, Undone, WaitingItem,
 };
+pub use opening::{Resume, SessionTexts};
 pub use permissions::{CallText, Judged, Permissions};
 pub use place::Which;
 pub use prompt::{Point, PromptAt, PromptRewrite, PromptSegment, PromptView};

@@ -11,6 +11,7 @@ use crate::remark::Remark;
 use dormouse_context::prefix::RenderedPrefix;
 use dormouse_core::id::SessionId;
 use dormouse_core::record::LineContext;
+use dormouse_drive::Judge;
 use dormouse_engine::{
     AskModel, Asker, BlockingLog, Companion, DiskRestorer, NoCompanion, NoHooks, Notices, Opened,
     Ports, Session, SessionConfig, SessionPlace, ToolHost,
@@ -21,6 +22,7 @@ use dormouse_keeper::recaller::Recaller;
 use dormouse_model::Params;
 use dormouse_store::{FileBlobs, FileLog, ProjectFolder};
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The session that is opened, and what the caller brings to it.
@@ -34,6 +36,10 @@ pub struct SessionAsk {
     pub tools: Arc<dyn ToolHost>,
     /// The model by its name and the way to ask it; `None` for the one of the settings.
     pub model: Option<(String, Arc<dyn Asker>)>,
+    /// Judge of the model's calls.
+    pub judge: Arc<dyn Judge>,
+    /// Most requests of one turn of the user.
+    pub most_requests: usize,
     /// Receiver of the session's notices.
     pub notices: Notices,
 }
@@ -113,6 +119,8 @@ impl Host {
         };
         let mut config = SessionConfig::new(&name, models, params, ask.prefix);
         config.line = line;
+        config.judge = ask.judge;
+        config.most_requests = ask.most_requests;
         let (session, opened) = Session::open(ports, place, config).await?;
         Ok(OpenedSession {
             session,
@@ -120,6 +128,14 @@ impl Host {
             opened,
             memory,
         })
+    }
+
+    /// Folder of a session's files: long results, notes.
+    ///
+    /// # Errors
+    /// When the project's folder cannot be made.
+    pub fn session_folder(&self, id: &SessionId) -> Result<PathBuf, HostError> {
+        Ok(self.session_place(id)?.folder)
     }
 
     fn session_place(&self, id: &SessionId) -> Result<SessionPlace, HostError> {

@@ -16,9 +16,9 @@ index, and marks what contradicts itself. It works on a copy; the result is chec
 as a whole and put in place as one change, or thrown away. Pinned memories stay as
 they are. Without a model it does what rules can do.
 
-A session that is opened through the engine dreams by itself once a day has passed
-and five sessions were held since the last dream; no program of this version opens
-one yet. This command does the same: it dreams if it is time, with --now anyway.
+It is time to dream once a day has passed and five sessions were held since the last
+one. Sessions do not begin a dream by themselves yet: this command dreams if it is
+time, with --now anyway.
 
 Examples:
   dormouse dream --dry-run     What would change

@@ -16,6 +16,7 @@ pub mod gc;
 pub mod guard;
 pub mod log;
 pub mod memory;
+pub mod print;
 pub mod recall;
 pub mod replay;
 pub mod search;
@@ -32,6 +33,7 @@ use crate::error::Outcome;
 /// Runs the command of the command line; without one, prints the list of commands.
 pub fn run(cli: &Cli, app: &mut App) -> Outcome {
     match &cli.command {
+        None if cli.agent.is_wanted() => print::run(&cli.agent, app),
         None => welcome::run(app),
         Some(Command::Context(args)) => context::run(args, app),
         Some(Command::Sessions(args)) => sessions::run(args, app),

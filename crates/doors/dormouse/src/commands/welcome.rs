@@ -35,7 +35,9 @@ impl Report for Welcome {
     fn text(&self, out: &mut Out) -> Outcome {
         let title = Line::new().role(Role::Strong, format!("Dormouse {}", self.version));
         out.line(title.text(", the memory of a coding agent."))?;
-        out.line("It is being built: the agent itself does not run yet. These commands do:")?;
+        out.line(
+            "`dormouse -p 'fix the failing test'` lets it work; it has no screen yet. Commands:",
+        )?;
         out.blank()?;
         let definition = Cli::command();
         // One table for all groups, so that the columns stand below each other.

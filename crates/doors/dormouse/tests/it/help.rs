@@ -11,7 +11,7 @@ fn without_a_command_it_says_what_works() {
         text,
         "\
 Dormouse 0.1.0, the memory of a coding agent.
-It is being built: the agent itself does not run yet. These commands do:
+`dormouse -p 'fix the failing test'` lets it work; it has no screen yet. Commands:
 
 Look      sessions     List sessions with title, age, messages, tokens and cost
           context      Show what fills the window of a session, and what is left
@@ -105,15 +105,33 @@ Set up:
   completions  Print a completion script for a shell
 
 Options:
-      --json             Print JSON, for programs
-      --color <WHEN>     Use colour: auto (on a terminal, unless `NO_COLOR` is
-                         set), always or never
-      --set <KEY=VALUE>  Set a setting for this command only; may be repeated
-      --home <DIR>       Keep Dormouse's files in DIR instead of ~/.dormouse
-  -h, --help             Print help (see more with '--help')
-  -V, --version          Print version
+      --json                    Print JSON, for programs
+      --color <WHEN>            Use colour: auto (on a terminal, unless
+                                `NO_COLOR` is set), always or never
+      --set <KEY=VALUE>         Set a setting for this command only; may be
+                                repeated
+      --home <DIR>              Keep Dormouse's files in DIR instead of
+                                ~/.dormouse
+  -p, --print [<PROMPT>]        Let the agent work on PROMPT and print its
+                                answer; text from a pipe is added
+  -c, --continue                Go on with the newest session of this project
+  -r, --resume [<SESSION>]      Go on with a session: its id or the beginning of
+                                it, a file, or `latest`; those of Claude Code,
+                                Codex and pi are converted first
+      --mode <MODE>             Answer to calls that no rule decides: ask,
+                                accept-edits, plan, sandbox, deny or all [alias:
+                                --permission-mode]
+      --output-format <FORMAT>  Print text, one JSON object at the end, or one a
+                                line as things happen [possible values: text,
+                                json, stream-json]
+      --max-turns <N>           End the turn after this many requests
+      --model <NAME>            Talk to this model instead of the one of the
+                                settings
+  -h, --help                    Print help (see more with '--help')
+  -V, --version                 Print version
 
 Examples:
+  dormouse -p 'fix the failing test'    Let the agent work, print its answer
   dormouse sessions ~/.claude/projects  What is there, what it cost
   dormouse context session.jsonl        What fills the window, what is left
   dormouse usage ~/.claude/projects     Tokens and dollars, each counted once
@@ -128,11 +146,13 @@ Examples:
 }
 
 #[test]
-fn the_help_of_dreams_says_that_they_come_by_themselves() {
+fn the_help_of_dreams_says_when_it_is_time() {
     let help = Machine::new(&[]).stdout("dream --help");
     let words: Vec<&str> = help.split_whitespace().collect();
     assert!(
-        words.join(" ").contains("dreams by itself once a day"),
+        words
+            .join(" ")
+            .contains("time to dream once a day has passed"),
         "{help}"
     );
 }

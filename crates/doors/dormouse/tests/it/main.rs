@@ -1,6 +1,8 @@
 //! The program as its users meet it, and the laws of the workspace.
 
 #[cfg(test)]
+mod agent;
+#[cfg(test)]
 mod bad_input;
 #[cfg(test)]
 mod config;

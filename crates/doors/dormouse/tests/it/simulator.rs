@@ -7,13 +7,13 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 /// The simulator as a process that ends with the test.
-struct Running {
+pub(crate) struct Running {
     child: Child,
     address: String,
 }
 
 impl Running {
-    fn new(machine: &Machine, options: &str) -> Self {
+    pub(crate) fn new(machine: &Machine, options: &str) -> Self {
         let mut child = machine
             .command(&format!("sim --listen 127.0.0.1:0 --json {options}"))
             .stdout(Stdio::piped())
@@ -29,6 +29,11 @@ impl Running {
             child,
             address: address.trim_start_matches("http://").to_owned(),
         }
+    }
+
+    /// Host and port it listens on.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
     }
 
     fn ask(&self) -> String {

@@ -5,6 +5,7 @@ use dormouse_context::prefix::{Part, RenderedPrefix};
 use dormouse_core::block::Block;
 use dormouse_core::id::SessionId;
 use dormouse_core::settings::keys;
+use dormouse_drive::RunsAll;
 use dormouse_engine::{AskModel, NoTools};
 use dormouse_host::{Host, HostError, NewMemoryText, OpenedSession, SessionAsk, Which};
 use dormouse_testkit_model::{Answer, Expect, Script, ScriptedModel};
@@ -25,6 +26,8 @@ async fn open(host: &Host, session: Option<SessionId>, script: Script) -> Opened
         prefix: Arc::new(RenderedPrefix::new(Vec::new(), system, Vec::new())),
         tools: Arc::new(NoTools),
         model: Some((MODEL.to_owned(), Arc::new(model))),
+        judge: Arc::new(RunsAll),
+        most_requests: usize::MAX,
         notices: Arc::new(drop),
     };
     host.open_session(ask).await.unwrap()
@@ -75,6 +78,8 @@ async fn without_a_model_the_error_says_which_setting_is_missing() {
         prefix: Arc::default(),
         tools: Arc::new(NoTools),
         model: None,
+        judge: Arc::new(RunsAll),
+        most_requests: usize::MAX,
         notices: Arc::new(drop),
     });
     let error = error.await.unwrap_err();

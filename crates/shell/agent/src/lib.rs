@@ -1,0 +1,11 @@
+#![doc = include_str!("../README.md")]
+
+mod agent;
+mod event;
+mod judge;
+mod prefix;
+mod surroundings;
+
+pub use agent::{Agent, AgentAsk, AgentError, Resume, Turn};
+pub use dormouse_permit::{Mode, UnknownMode};
+pub use event::{Denied, Event, Listener};

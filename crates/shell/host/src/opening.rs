@@ -1,0 +1,148 @@
+//! Beginnings of an agent's session: texts for its prefix, and the session that goes on.
+//!
+//! # Not here
+//! The agent's own words and tools; opening the session (`session`).
+
+use crate::error::HostError;
+use crate::host::{Host, day, user_home};
+use crate::memories::limits;
+use crate::place::Which;
+use dormouse_core::id::SessionId;
+use dormouse_core::settings::keys;
+use dormouse_keeper::instructions::{Around, DiskSource, limits as file_limits, places};
+use dormouse_memdir::Repository;
+use dormouse_memory::index;
+use dormouse_memory::instructions::{Approvals, MemoryIndex, load, render};
+use dormouse_memory::prompt;
+use dormouse_memory::snapshot::INDEX;
+use dormouse_store::{ProjectFolder, discover};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Texts that a session begins with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionTexts {
+    /// Section of the system prompt about memory; `None` if memory is off.
+    pub memory: Option<String>,
+    /// Instruction files and the index of memory, as one fragment.
+    pub instructions: Option<String>,
+    /// Texts of the instruction files, which are never saved as memories.
+    pub known: Vec<String>,
+    /// The day, as people write it.
+    pub today: String,
+}
+
+/// Session that an agent goes on with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Resume {
+    /// None: a new one begins.
+    #[default]
+    New,
+    /// Dormouse's newest of this project; a new one if there is none.
+    Newest,
+    /// The one of this name: an id or its beginning, `latest`, or a file. One of another agent is
+    /// converted first, and its own file left as it is.
+    Named(String),
+}
+
+impl Host {
+    /// Texts that a session started here begins with.
+    ///
+    /// # Errors
+    /// When the memory directory or the working tree cannot be read.
+    pub fn session_texts(&self) -> Result<SessionTexts, HostError> {
+        let settings = self.settings();
+        let mut texts = SessionTexts {
+            today: day(self.now()).to_string(),
+            ..SessionTexts::default()
+        };
+        let mut memory_index = None;
+        match self.find(&Which::Private) {
+            Ok(found) => {
+                let directory = found.root.display().to_string();
+                let team = found.place().and_then(|place| place.team.as_ref());
+                let team = team.map(|team| team.display().to_string());
+                let guidelines = settings.get(keys::MEMORY_EXTRA_GUIDELINES);
+                texts.memory = Some(prompt::render(&prompt::Section {
+                    directory: &directory,
+                    team: team.as_deref(),
+                    mode: if settings.get(keys::DAILY_LOG) {
+                        prompt::Mode::DailyLog
+                    } else {
+                        prompt::Mode::Live
+                    },
+                    index: limits(&settings),
+                    extra_guidelines: guidelines.as_deref(),
+                }));
+                if let Some(dir) = found.existing()? {
+                    let text = dir.look()?.snapshot.index();
+                    memory_index = (!text.is_empty()).then(|| MemoryIndex {
+                        path: found.root.join(INDEX),
+                        text: index::load(&text, limits(&settings)).text,
+                    });
+                }
+            }
+            Err(error) if error.is_off() => {}
+            Err(error) => return Err(error),
+        }
+        if settings.get(keys::INSTRUCTIONS) {
+            let files = &self.system().files;
+            let known = self.places();
+            // Instructions are looked for from here upwards; a link would lead up another tree.
+            let current = files.real_path(&known.current_dir)?;
+            let repository = Repository::around(&**files, &current)?;
+            let home = user_home(self.system());
+            let around = Around {
+                home: &known.home,
+                user_home: home.as_deref(),
+                project_root: repository.as_ref().map(|found| found.worktree.as_path()),
+                working_dir: &current,
+            };
+            let loaded = load(
+                &places(&settings, around, memory_index),
+                &file_limits(&settings),
+                &Approvals::default(),
+                &DiskSource(Arc::clone(files)),
+            );
+            texts.instructions = render(&loaded);
+            texts.known = loaded.always.iter().map(|file| file.text.clone()).collect();
+        }
+        Ok(texts)
+    }
+
+    /// Id of the session that goes on; `None` for a new one.
+    ///
+    /// # Errors
+    /// When no session has the name, or that of another agent cannot be converted.
+    pub fn resumed(&self, resume: &Resume) -> Result<Option<SessionId>, HostError> {
+        let files = &*self.system().files;
+        let places = self.places();
+        let root = &places.project.real_root;
+        match resume {
+            Resume::New => Ok(None),
+            Resume::Newest => {
+                let Some(folder) = ProjectFolder::find(files, &places.home, root)? else {
+                    return Ok(None);
+                };
+                let found = discover(files, folder.path()).map(|found| found.logs);
+                let own = found.unwrap_or_default().into_iter();
+                let newest = own
+                    .filter(|log| log.agent.is_none())
+                    .max_by_key(|log| log.modified);
+                Ok(newest.map(|log| log.session))
+            }
+            Resume::Named(name) => {
+                let file = self.choose(Some(Path::new(name)))?.file;
+                let folder = ProjectFolder::prepare(files, &places.home, root)?;
+                let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+                let id = SessionId::new(stem.as_ref());
+                let own = folder.log(&id)?;
+                // One that was converted before goes on where it stopped here.
+                if files.metadata(&own).is_err() {
+                    self.convert(&file, Some(&own))?;
+                }
+                Ok(Some(id))
+            }
+        }
+    }
+}
