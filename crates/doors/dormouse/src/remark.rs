@@ -18,6 +18,14 @@ pub fn words(remark: &Remark) -> String {
                 .to_owned()
         }
         Remark::LeftOut { why } => format!("left out: {why}"),
+        Remark::Redacted { count } => {
+            let secrets = if *count == 1 {
+                "credential is"
+            } else {
+                "credentials are"
+            };
+            format!("{count} {secrets} replaced by a mark; the session itself is as it was")
+        }
         Remark::LinesSkipped { file, count } => {
             let lines = if *count == 1 { "line" } else { "lines" };
             format!(

@@ -26,6 +26,7 @@ use dormouse_core::id::Seq;
 use dormouse_core::record::{self, Body, Purpose};
 use dormouse_core::settings::keys;
 use dormouse_core::units::{Millis, Tokens};
+use dormouse_guard::secrets;
 
 /// Update of the notes under way.
 #[derive(Debug)]
@@ -209,7 +210,8 @@ impl Driver {
             .map_err(|error| error.to_string())
             .and_then(|edits| notes::apply(&before, &edits).map_err(|error| error.to_string()));
         let text = match edited {
-            Ok(notes) => notes.text(),
+            // A model copies what it saw; the log has it anyway, a summary of it need not.
+            Ok(notes) => secrets::redact(&notes.text()).into_owned(),
             Err(why) => {
                 self.notes_failed(why);
                 return;

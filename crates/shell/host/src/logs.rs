@@ -5,14 +5,18 @@
 
 use crate::error::{HostError, chain};
 use crate::host::Host;
+use crate::remark::Remark;
 use crate::transcripts::Transcripts;
 use dormouse_core::id::{RecordId, SessionId};
 use dormouse_core::record::{LineContext, Record};
+use dormouse_guard::secrets;
 use dormouse_store::{
     AboutSession, LogEnding, LogFile, NewLog, ProjectFolder, ReadError, ReadIssue, SessionSummary,
     convert, export, import, summarise,
 };
 use serde::Serialize;
+use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -159,7 +163,8 @@ impl Transcripts {
     }
 
     /// Hands out the lines of a log that tools made for Claude Code transcripts understand, byte
-    /// for byte, until the caller has seen enough.
+    /// for byte except for credentials, which are replaced by marks, until the caller has seen
+    /// enough. The log itself is not touched.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -174,7 +179,14 @@ impl Transcripts {
             let file = file.to_owned();
             return Err(HostError::OtherFormat { file, format }.into());
         }
-        let exported = export(&log, |exported| line(exported).map_err(Stopped::Caller));
+        let mut redacted = 0;
+        let exported = export(&log, |exported| {
+            let clean = without_credentials(exported, &mut redacted);
+            line(&clean).map_err(Stopped::Caller)
+        });
+        if redacted > 0 {
+            self.remark(Remark::Redacted { count: redacted });
+        }
         match exported {
             Ok(issues) => {
                 self.note_skipped(issues.total(), file);
@@ -183,6 +195,43 @@ impl Transcripts {
             Err(Stopped::Caller(error)) => Err(error),
             Err(Stopped::Read(error)) => Err(HostError::from(error).into()),
         }
+    }
+}
+
+/// Keys whose values are no words: a mark in them would break pictures and signatures.
+const OPAQUE: [&str; 3] = ["data", "signature", "encrypted_content"];
+
+/// Line of a log with marks in place of credentials, which are counted. One without any is the same
+/// bytes.
+fn without_credentials<'a>(line: &'a [u8], count: &mut u64) -> Cow<'a, [u8]> {
+    let Ok(mut value) = serde_json::from_slice::<Value>(line) else {
+        return Cow::Borrowed(line);
+    };
+    let before = *count;
+    redact(&mut value, count);
+    if *count == before {
+        return Cow::Borrowed(line);
+    }
+    // Keys keep their order, so that only the marks differ.
+    serde_json::to_vec(&value).map_or(Cow::Borrowed(line), Cow::Owned)
+}
+
+fn redact(value: &mut Value, count: &mut u64) {
+    match value {
+        Value::String(text) => {
+            let found = secrets::scan(text).len() as u64;
+            if found > 0 {
+                *count += found;
+                *text = secrets::redact(text).into_owned();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| redact(item, count)),
+        Value::Object(members) => {
+            let words = members.iter_mut();
+            let words = words.filter(|(key, _)| !OPAQUE.contains(&key.as_str()));
+            words.for_each(|(_, member)| redact(member, count));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

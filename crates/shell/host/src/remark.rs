@@ -41,6 +41,11 @@ pub enum Remark {
         /// The reason, with the path in it.
         why: String,
     },
+    /// Credentials in an exported session are replaced by marks.
+    Redacted {
+        /// Number of credentials.
+        count: u64,
+    },
     /// Lines of a transcript could not be read in full.
     LinesSkipped {
         /// Path of the transcript.

@@ -261,7 +261,7 @@ impl Transcripts {
         }
     }
 
-    fn remark(&self, remark: Remark) {
+    pub(crate) fn remark(&self, remark: Remark) {
         let mut remarks = self.remarks.lock().unwrap_or_else(PoisonError::into_inner);
         // A file may be folded several times for one answer.
         if !remarks.contains(&remark) {

@@ -10,7 +10,8 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Prints the lines that tools made for Claude Code transcripts understand; what
-only Dormouse knows is left out. No other byte changes.
+only Dormouse knows is left out. Credentials become `[secret: rule]`; no other
+byte changes, and the session itself stays as it is.
 
 Example:
   dormouse export session.jsonl > transcript.jsonl")]

@@ -389,3 +389,40 @@ fn a_session_is_replayed_against_the_simulator() {
         "{text}"
     );
 }
+
+#[test]
+fn credentials_become_marks_in_an_export_and_nothing_else_changes() {
+    let machine = Machine::new(&[]);
+    let key = ["AKIA", "IOSFODNN7EXAMPLX"].concat();
+    let line = |uuid: u64, text: &str| {
+        let content = json!([{"type": "text", "text": text}]);
+        let message = json!({"role": "user", "content": content});
+        json!({"type": "user", "uuid": uuid.to_string(), "parentUuid": null, "message": message})
+            .to_string()
+    };
+    let lines = [
+        // A blank more than a program would write: the line must come out as it is.
+        line(1, "Nothing secret here.").replacen(':', ": ", 1),
+        line(2, &format!("The key is {key}, keep it.")),
+    ];
+    let log = format!("{}\n{}\n", lines[0], lines[1]);
+    machine.write("log.jsonl", &log);
+    let run = machine.run(&format!("export {}/log.jsonl", machine.home().display()));
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let exported: Vec<&str> = run.stdout.lines().collect();
+    assert_eq!(exported[0], lines[0]);
+    assert_eq!(
+        exported[1],
+        lines[1].replace(&key, "[secret: aws-access-key-id]")
+    );
+    assert!(
+        run.stderr.contains("1 credential is replaced by a mark"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(
+        machine.read("log.jsonl"),
+        log,
+        "the session itself is not touched"
+    );
+}

@@ -375,3 +375,19 @@ async fn kit_prompt(session: &Session) -> Tokens {
     });
     usages.last().unwrap()
 }
+
+#[tokio::test]
+async fn a_credential_does_not_get_into_the_notes() {
+    let kit = kit();
+    let mut session = kit.open().await;
+    let key = ["AKIA", "IOSFODNN7EXAMPLX"].concat();
+    let body = format!("The bucket is read with {key} from the build.");
+    kit.provider.next(Purpose::Notes, section("Worklog", &body));
+    say(&kit, &mut session, 12_000).await;
+    let written = file(&kit).unwrap();
+    assert!(
+        written.contains("read with [secret: aws-access-key-id] from the build"),
+        "{written}"
+    );
+    assert!(!written.contains(&key));
+}

@@ -82,18 +82,43 @@ struct Reading {
     skipped: Vec<LeftOutside>,
 }
 
+/// Files between two words about progress: a line changes a few times a second.
+const EVERY: usize = 50;
+
 impl Host {
-    /// Brings in memories of other tools, or a folder of notes.
+    /// Brings in memories of other tools, or a folder of notes. `progress` is told now and then what
+    /// is being done, and an empty text at the end.
     ///
     /// # Errors
     /// When a path leads nowhere, or the directory cannot be changed.
-    pub fn import(&self, which: &Which, ask: &ImportAsk) -> Result<ImportReport, HostError> {
+    pub fn import(
+        &self,
+        which: &Which,
+        ask: &ImportAsk,
+        mut progress: impl FnMut(&str),
+    ) -> Result<ImportReport, HostError> {
+        let imported = self.imported(which, ask, &mut progress);
+        progress("");
+        imported
+    }
+
+    fn imported(
+        &self,
+        which: &Which,
+        ask: &ImportAsk,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<ImportReport, HostError> {
         let mut found = self.find(which)?;
         let current = &self.places().current_dir;
         let mut readings = Vec::new();
         for path in &ask.paths {
-            readings.push(read(path, &current.join(path), &*self.system().files)?);
+            let files = &*self.system().files;
+            readings.push(read(path, &current.join(path), files, progress)?);
         }
+        let files: usize = readings.iter().map(|reading| reading.files.len()).sum();
+        progress(&format!(
+            "comparing {files} files with the memories there are"
+        ));
         let unread: Vec<LeftOutside> = readings
             .iter()
             .flat_map(|reading| reading.skipped.clone())
@@ -189,7 +214,12 @@ fn guessed(reading: &Reading) -> Format {
     }
 }
 
-fn read(given: &Path, path: &Path, files: &dyn Files) -> Result<Reading, HostError> {
+fn read(
+    given: &Path,
+    path: &Path,
+    files: &dyn Files,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Reading, HostError> {
     let Some(facts) = files.metadata(path).optional()? else {
         return Err(HostError::NoPath(given.to_owned()));
     };
@@ -210,7 +240,11 @@ fn read(given: &Path, path: &Path, files: &dyn Files) -> Result<Reading, HostErr
                 count: walked.len(),
             });
         }
-        for walked in walked {
+        let all = walked.len();
+        for (number, walked) in walked.into_iter().enumerate() {
+            if number % EVERY == 0 {
+                progress(&format!("reading file {} of {all}", number + 1));
+            }
             reading.take(files, &path.join(&walked.path), &walked.path);
         }
     } else {

@@ -49,7 +49,7 @@ fn ask_everything(host: &Host, kit: &Kit) -> Result<(), HostError> {
         from: None,
         dry_run,
     };
-    host.import(&which, &import)?;
+    host.import(&which, &import, |_| {})?;
     let offline = true;
     let extract = ExtractAsk { dry_run, offline };
     host.extract(&which, &kit.path(SESSION), extract, |_| ())?;
@@ -76,4 +76,36 @@ fn asking_about_a_memory_leaves_it_as_it_is() {
     let before = kit.listing();
     ask_everything(&kit.host(), &kit).unwrap();
     assert_eq!(kit.listing(), before);
+}
+
+#[test]
+fn an_import_tells_what_it_is_doing_and_when_it_is_over() {
+    let kit = kit();
+    for number in 0..120 {
+        kit.put(
+            &format!("notes/n{number:03}.md"),
+            &format!("Note {number} about {number}.\n"),
+            1,
+        );
+    }
+    let ask = ImportAsk {
+        paths: vec![kit.path("notes")],
+        from: None,
+        dry_run: true,
+    };
+    let mut told = Vec::new();
+    let report = kit
+        .host()
+        .import(&Which::Private, &ask, |text| told.push(text.to_owned()));
+    assert!(report.is_ok());
+    assert_eq!(
+        told,
+        [
+            "reading file 1 of 120",
+            "reading file 51 of 120",
+            "reading file 101 of 120",
+            "comparing 120 files with the memories there are",
+            "",
+        ]
+    );
 }

@@ -79,7 +79,8 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
         from: args.from.map(Tool::format),
         dry_run: args.dry_run,
     };
-    let report = app.host()?.import(which, &ask)?;
+    let host = app.host()?;
+    let report = host.import(which, &ask, |text| app.out.progress(text))?;
     app.tell(&ImportScreen { report, which })
 }
 
