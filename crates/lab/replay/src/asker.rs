@@ -30,7 +30,8 @@ pub struct Bill {
     pub cost: Option<Usd>,
     /// The provider's refusal, in its words.
     pub rejected: Option<String>,
-    /// Prompt of the conversation's last request before it; forks are compared with it.
+    /// Cached part of the conversation's last request before it, up to its last marker; forks are
+    /// compared with it.
     pub parent: Tokens,
     /// Bytes that the simulator had to parse and hash for it.
     pub read_bytes: usize,
@@ -72,7 +73,7 @@ struct State {
     simulator: Simulator,
     next: Said,
     bills: Vec<Bill>,
-    last_prompt: Tokens,
+    last_marked: Tokens,
     simulating: Duration,
     answers: u64,
     looked: BTreeMap<usize, Look>,
@@ -90,7 +91,7 @@ impl ReplayAsker {
                 simulator,
                 next: Said::default(),
                 bills: Vec::new(),
-                last_prompt: Tokens::ZERO,
+                last_marked: Tokens::ZERO,
                 simulating: Duration::ZERO,
                 answers: 0,
                 looked: BTreeMap::new(),
@@ -150,7 +151,7 @@ impl ReplayAsker {
         state.simulating += self.ticks.ticks().since(start);
         let body: serde_json::Value = serde_json::from_slice(&response.bytes()).unwrap_or_default();
         let step = state.next.step;
-        let parent = state.last_prompt;
+        let parent = state.last_marked;
         let mut bill = Bill {
             purpose,
             step,
@@ -186,9 +187,9 @@ impl ReplayAsker {
         bill.usage = usage;
         bill.read_bytes = report.read_bytes;
         bill.cost = self.models.lookup(&model).info.cost(&usage);
-        // Forks are compared with the conversation's last prompt, not with each other's.
+        // Forks are compared with the conversation's last request, not with each other's.
         if purpose == Purpose::Turn {
-            state.last_prompt = usage.prompt();
+            state.last_marked = usage.cache_read + usage.cache_write_5m + usage.cache_write_1h;
             // Overwritten by a second attempt: the prompt that was answered is the one that counts.
             if !state.next.wanted.is_empty() {
                 let found = state.next.wanted.iter();

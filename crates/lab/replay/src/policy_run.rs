@@ -165,6 +165,26 @@ impl PolicyRun {
         self.count(|notice| matches!(notice, Notice::Offloaded { .. }))
     }
 
+    /// Results that became shorter once they were answered.
+    pub fn distilled(&self) -> usize {
+        let notices = self.notices.iter();
+        let results = notices.map(|(_, notice)| match notice {
+            Notice::Distilled { results, .. } => *results,
+            _ => 0,
+        });
+        results.sum()
+    }
+
+    /// Results that were sent unmarked to be distilled and stayed whole.
+    pub fn not_distilled(&self) -> usize {
+        let notices = self.notices.iter();
+        let results = notices.map(|(_, notice)| match notice {
+            Notice::NotDistilled { results } => *results,
+            _ => 0,
+        });
+        results.sum()
+    }
+
     fn count(&self, which: impl Fn(&Notice) -> bool) -> usize {
         self.notices
             .iter()
@@ -172,8 +192,8 @@ impl PolicyRun {
             .count()
     }
 
-    /// The share of the parent's last prompt that each fork read from the cache, with its purpose
-    /// and step.
+    /// The share of the parent's last request, up to its last marker, that each fork read from the
+    /// cache, with its purpose and step.
     #[expect(clippy::cast_precision_loss, reason = "a share for people and scripts")]
     pub fn fork_reads(&self) -> Vec<(Purpose, usize, f64)> {
         let forks = self.bills.iter().filter(|bill| {

@@ -11,6 +11,7 @@ mod changes;
 mod from_log;
 mod manifests;
 
+use crate::distil::Book;
 use crate::economy::{Compacted, Estimators, Prior};
 use crate::evidence::{self, EvidenceLimits, pages};
 use crate::target::Target;
@@ -33,6 +34,9 @@ use std::sync::Arc;
 /// Name of the fact under which manifests carry the estimators of the economic policy.
 const ECONOMY: &str = "economy";
 
+/// Name of the fact under which manifests carry the book of distilled results.
+const DISTIL: &str = "distil";
+
 /// Model name that Claude Code writes on assistant messages it made up itself (errors, interrupts).
 /// Their usage is zero and must not become the token count.
 const SYNTHETIC_MODEL: &str = "<synthetic>";
@@ -46,6 +50,8 @@ pub struct Conversation {
     bytes: BytesPerToken,
     limits: EvidenceLimits,
     economy: Estimators,
+    /// Distilled results, and how many were fetched again.
+    book: Book,
     /// Page records of the chronicle, by sequence number.
     pages: BTreeMap<Seq, KnownPage>,
     /// Newest record applied; the head that an append must expect.
@@ -62,6 +68,7 @@ impl Conversation {
             bytes,
             limits: EvidenceLimits::default(),
             economy: Estimators::default(),
+            book: Book::default(),
             pages: BTreeMap::new(),
             head: None,
         }
@@ -107,6 +114,11 @@ impl Conversation {
         &self.economy
     }
 
+    /// Distilled results by tool, and how many were fetched again.
+    pub fn distil_book(&self) -> &Book {
+        &self.book
+    }
+
     /// State change that starts a new session with the estimates of the project's earlier ones.
     pub fn prior(prior: &Prior) -> StateChange {
         let known = Estimators::starting_from(prior);
@@ -131,6 +143,7 @@ impl Conversation {
     fn apply_state(&mut self, record: &Record, before: Option<Weight>) {
         self.observe_window(record);
         self.observe_rereading(record);
+        self.book.observe(record, &self.view);
         evidence::observe(&mut self.state.chronicle, record, &self.limits);
         match &record.body {
             Body::Message(message) if message.reaches_the_model() => self.message(record, message),

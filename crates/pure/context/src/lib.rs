@@ -11,6 +11,7 @@ pub mod clearable;
 pub mod compaction;
 pub mod conversation;
 mod derive;
+pub mod distil;
 pub mod economy;
 pub mod evidence;
 pub mod files_read;

@@ -61,6 +61,9 @@ pub struct Driver {
     pub(crate) usage: Vec<UsageReport>,
     /// Files whose content is in the prompt, kept incrementally.
     pub(crate) files: FilesRead,
+    /// Request whose results stay whole although they were to be distilled: a file could not be
+    /// written, or thinking is bound to them.
+    pub(crate) not_distilled: Option<RecordId>,
     /// True if the host was notified that the log cannot be written; the notice is given once.
     pub(crate) told_stopped: bool,
     /// Number of requests at which the lessons were written last.
@@ -160,6 +163,7 @@ impl Driver {
             Running::Save(SaveFor::Results) => self.results_saved(outcome),
             Running::Save(SaveFor::Round) => self.round_saved(outcome),
             Running::Save(SaveFor::Fit) => self.fit_saved(outcome),
+            Running::Save(SaveFor::Distil) => self.distil_saved(outcome),
             Running::Save(SaveFor::Clearing) => self.clearing_saved(outcome),
             Running::Save(SaveFor::Prefix) => self.prefix_saved(outcome),
             Running::Save(SaveFor::Notes) => self.notes_saved(outcome),

@@ -7,6 +7,7 @@ use crate::clearing::ClearRun;
 use crate::command::CommandId;
 use crate::compaction::CompactRun;
 use crate::config::Role;
+use crate::distil::DistilRun;
 use crate::driver::Driver;
 use crate::error::DriveError;
 use crate::fit::FitRun;
@@ -39,6 +40,7 @@ const PAGE: usize = 16 * 1024;
 #[derive(Debug)]
 pub(crate) enum Job {
     Fit(FitRun),
+    Distil(Box<DistilRun>),
     Clear(Box<ClearRun>),
     Compact(Box<CompactRun>),
     Provider(Box<ProviderRun>),
@@ -276,7 +278,7 @@ impl Driver {
             Some(Job::KeepAlive(reply) | Job::Child(reply) | Job::Lessons(reply)) => reply,
             Some(Job::Prefix(run)) => run.reply,
             Some(Job::Refold(refold)) => refold.reply(),
-            Some(Job::Fit(_) | Job::Clear(_) | Job::Provider(_)) | None => None,
+            Some(Job::Fit(_) | Job::Distil(_) | Job::Clear(_) | Job::Provider(_)) | None => None,
         };
         self.reply(reply, Err(error.clone()));
     }

@@ -7,6 +7,7 @@ mod command;
 mod compaction;
 mod config;
 mod dispatch;
+mod distil;
 mod driver;
 mod effect;
 mod error;

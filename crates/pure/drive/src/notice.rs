@@ -31,6 +31,19 @@ pub enum Notice {
         /// Cause reported by the host.
         why: String,
     },
+    /// Answered results that became shorter.
+    Distilled {
+        /// Number of results.
+        results: usize,
+        /// Tokens freed, estimated.
+        freed: Tokens,
+    },
+    /// Results that were sent unmarked to be distilled and stay whole: the answer was cut off, or a
+    /// file could not be written.
+    NotDistilled {
+        /// Number of results.
+        results: usize,
+    },
     /// Old results that were cleared.
     Cleared {
         /// Number of cleared results.
@@ -144,6 +157,12 @@ impl std::fmt::Display for Notice {
                 f,
                 "the figures for the project's next session were not saved ({why})"
             ),
+            Self::Distilled { results, freed } => {
+                write!(f, "{results} results distilled, {freed} tokens freed")
+            }
+            Self::NotDistilled { results } => {
+                write!(f, "{results} results were not distilled and stay whole")
+            }
             Self::Cleared {
                 results,
                 freed,

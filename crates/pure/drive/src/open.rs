@@ -162,6 +162,7 @@ impl Driver {
             untouchable: false,
             usage: Vec::new(),
             files: FilesRead::default(),
+            not_distilled: None,
             told_stopped: false,
             taught: 0,
         }

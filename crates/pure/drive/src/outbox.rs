@@ -30,6 +30,7 @@ pub(crate) enum SaveFor {
     Results,
     Round,
     Fit,
+    Distil,
     Clearing,
     Prefix,
     Notes,

@@ -18,6 +18,7 @@ use dormouse_context::plan::{
 };
 use dormouse_context::tokens;
 use dormouse_core::block::BlockKind;
+use dormouse_core::id::BlockKey;
 use dormouse_core::json::RawJson;
 use dormouse_core::record::{Body, Purpose, Ttl};
 use dormouse_core::settings::{CacheTtl, MessageTtl, keys};
@@ -40,7 +41,9 @@ impl Driver {
             self.emit(Body::Message(repairs))?;
         }
         let (params, betas) = self.request_params()?;
-        let plan = self.plan(&params);
+        let distil = self.plan_distillation();
+        let mut plan = self.plan(&params, &distil.keys);
+        plan.reasons.extend(distil.reasons);
         // Beyond the window no provider answers: say which message is too long instead of asking.
         if plan.count.tokens > self.settings.thresholds.window
             && self.config.role == Role::Main
@@ -62,6 +65,7 @@ impl Driver {
                 return Err(self.too_long_message().unwrap_or(blocked));
             }
         }
+        self.tell_kept();
         let body = plan.body();
         // Recorded before sending: the request waits for this record, so that any sent prompt can
         // be rebuilt from the log.
@@ -94,7 +98,7 @@ impl Driver {
         Ok(())
     }
 
-    fn plan(&self, params: &RawJson) -> RequestPlan {
+    fn plan(&self, params: &RawJson, distil: &[BlockKey]) -> RequestPlan {
         let turn = self.turn.as_ref();
         plan_request(&RequestInputs {
             conversation: &self.conversation,
@@ -112,7 +116,7 @@ impl Driver {
                 Role::Fork { shared } => CachedPart::Shared(shared),
             },
             ending: turn.map(|turn| turn.ending).unwrap_or_default(),
-            distil: &[],
+            distil,
         })
     }
 

@@ -41,6 +41,10 @@ impl Driver {
     /// Starts a due update of the notes: the prompt is in the cache from here on, so that the fork
     /// reads it instead of writing it a second time.
     pub(crate) fn turn_began(&mut self) {
+        // The fork would send results whole and uncached that are distilled a moment later.
+        if self.will_distil() {
+            return;
+        }
         let due = self
             .turn
             .as_mut()

@@ -170,6 +170,9 @@ impl Driver {
             if self.job.is_some() || saving {
                 return;
             }
+            if self.distil_if_due() {
+                return;
+            }
             match self.phase() {
                 _ if self.cancelling() => {
                     if !self.cancelled() {

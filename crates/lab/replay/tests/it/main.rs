@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod boundaries;
 mod cost;
+mod distilling;
 #[cfg(test)]
 mod fidelity;
 mod fitting;

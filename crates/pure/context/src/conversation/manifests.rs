@@ -7,7 +7,7 @@
 //!
 //! Not here: the layout of the view (`crate::layout`, `crate::boundary`).
 
-use super::{Conversation, ECONOMY, view_weight};
+use super::{Conversation, DISTIL, ECONOMY, view_weight};
 use crate::boundary::Compaction;
 use crate::evidence::pages;
 use crate::layout;
@@ -125,6 +125,11 @@ impl Conversation {
         if let Ok(economy) = serde_json::to_value(self.economy) {
             state.facts.insert(ECONOMY.to_owned(), economy);
         }
+        if !self.book.is_empty()
+            && let Ok(book) = serde_json::to_value(&self.book)
+        {
+            state.facts.insert(DISTIL.to_owned(), book);
+        }
         state.chronicle = pages::in_manifest(&state.chronicle);
         let named = state.chronicle.paged.iter().flat_map(|paged| &paged.pages);
         let places = named.filter_map(|seq| self.pages.get(seq));
@@ -168,6 +173,10 @@ impl Conversation {
         };
         let economy = self.state.facts.remove(ECONOMY);
         self.economy = economy
+            .and_then(|value| serde_json::from_value(value).ok())
+            .unwrap_or_default();
+        let book = self.state.facts.remove(DISTIL);
+        self.book = book
             .and_then(|value| serde_json::from_value(value).ok())
             .unwrap_or_default();
         let homes = pages::homes(&self.state.chronicle);

@@ -356,6 +356,17 @@ fn is_test_result(line: &str) -> bool {
     })
 }
 
+/// True if a line begins like an error, mentions one, or reports a test.
+pub(crate) fn is_telling(line: &str) -> bool {
+    let line = line.trim_start();
+    let starts = ERROR_STARTS.iter();
+    starts
+        .into_iter()
+        .any(|start| starts_ignoring_case(line, start))
+        || IN_ERRORS.places(line).next().is_some()
+        || is_test_result(line)
+}
+
 /// Records the line that says what went wrong.
 pub(super) fn error(
     chronicle: &mut Chronicle,

@@ -21,7 +21,7 @@
 mod account;
 mod calls;
 mod clean;
-mod mine;
+pub(crate) mod mine;
 mod note;
 pub(crate) mod pages;
 mod render;

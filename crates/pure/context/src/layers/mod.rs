@@ -27,6 +27,7 @@ use crate::breaker::{Allowed, Breaker};
 use crate::clear::{ClearVerdict, Measure};
 use crate::clearable::ResultIndex;
 use crate::conversation::Conversation;
+use crate::distil::{self, DistilPlan, Surroundings};
 use crate::economy::Rates;
 use crate::notes;
 use crate::policy::{CompactVerdict, Facts, Policy};
@@ -156,6 +157,21 @@ pub fn plan(state: &mut LayerState, inputs: &LayerInputs<'_>) -> LayersPlan {
         },
         next_tidy_up: outlook.map(|outlook| outlook.target),
         in_use: state.in_use,
+    }
+}
+
+/// Asks the policy and the arithmetic which waiting results are to be distilled once they are
+/// answered. `reads_files` tells tools whose results are files.
+pub fn distil(
+    state: &LayerState,
+    inputs: &LayerInputs<'_>,
+    around: &Surroundings<'_>,
+    reads_files: impl Fn(&str) -> bool,
+) -> DistilPlan {
+    let facts = inputs.facts(state);
+    match inputs.policy.requests_ahead(&facts) {
+        Some(ahead) => distil::plan(&facts, around, ahead, reads_files),
+        None => DistilPlan::default(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::clear::{ClearSettings, server::ServerSettings};
 use crate::compaction::CompactSettings;
+use crate::distil::DistilSettings;
 use crate::notes;
 use dormouse_core::settings::{Settings, Switch, WindowSettings, keys};
 use dormouse_core::units::Tokens;
@@ -11,6 +12,8 @@ use dormouse_core::units::Tokens;
 pub struct LayerSettings {
     /// True if long results are offloaded to files (`offload`).
     pub offload: bool,
+    /// Layer 1, second form: distilling of answered results.
+    pub distil: DistilSettings,
     /// Layer 2, local clearing.
     pub clear: ClearSettings,
     /// Layer 2, clearing by the provider.
@@ -49,6 +52,7 @@ impl LayerSettings {
         let compact = CompactSettings::new(settings);
         Self {
             offload: settings.switch(keys::OFFLOAD).is_on(),
+            distil: DistilSettings::new(settings),
             clear: ClearSettings::new(settings),
             server: ServerSettings::new(settings),
             notes: NotesSettings {

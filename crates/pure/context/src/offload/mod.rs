@@ -20,8 +20,8 @@ mod preview;
 mod tests;
 
 pub use fit::{CutResult, fit};
-pub(crate) use preview::saved_at;
 pub use preview::{EMPTY_RESULT, file_name, preview, result_block, truncated};
+pub(crate) use preview::{saved_at, stored};
 
 use dormouse_core::block::Block;
 use dormouse_core::id::CallId;

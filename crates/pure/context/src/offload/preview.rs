@@ -52,6 +52,16 @@ pub fn preview(text: &str, path: &str, bytes: u64) -> String {
     out
 }
 
+/// Text of a result that was shown whole before and is a file now: `body` says what of it matters.
+pub(crate) fn stored(text: &str, path: &str, body: &str) -> String {
+    format!(
+        "<{CONTAINER}>\n{}\n{path}\nwhich can be read or searched. It was shown whole before; what \
+         matters of it:\n\n{}\n</{CONTAINER}>",
+        length(text),
+        body.trim_end(),
+    )
+}
+
 /// Line in place of a result whose preview does not fit the window either.
 pub(super) fn line(text: &str, path: &str) -> String {
     let inside = text.strip_prefix(&format!("<{CONTAINER}>\n"));

@@ -37,6 +37,10 @@ impl Policy for Economic {
         round.by_settings()
     }
 
+    fn requests_ahead(&self, facts: &Facts<'_>) -> Option<f64> {
+        Some(outlook(facts).requests_ahead(facts.used))
+    }
+
     fn fits_rounds(&self) -> bool {
         true
     }

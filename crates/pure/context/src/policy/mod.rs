@@ -78,6 +78,12 @@ pub trait Policy: fmt::Debug + Send + Sync {
         true
     }
 
+    /// Requests expected before the next compaction or the end, for policies that distil answered
+    /// results; `None` keeps them whole.
+    fn requests_ahead(&self, _facts: &Facts<'_>) -> Option<f64> {
+        None
+    }
+
     /// True if the results of a round that does not fit the window are cut before it is sent. A
     /// policy that returns false loses the session at that point.
     fn fits_rounds(&self) -> bool {

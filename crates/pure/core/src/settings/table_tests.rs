@@ -96,7 +96,7 @@ fn needs_name_switches_and_end() {
 #[test]
 fn kill_switches_have_their_documented_defaults() {
     let settings = Settings::default();
-    let on = "memory offload microcompact.idle microcompact.pressure notes notes.compact compact recall instructions \
+    let on = "memory offload distil microcompact.idle microcompact.pressure notes notes.compact compact recall instructions \
         extract dream team cache.break_detection compact.auto";
     let off = "microcompact.cache_edits microcompact.api daily_log extract.one_shot simple";
     for (keys, expected) in [(on, true), (off, false)] {

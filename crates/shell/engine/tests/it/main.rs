@@ -23,6 +23,7 @@ mod broken_summaries;
 mod by_provider;
 mod clearing;
 mod crash;
+mod distil;
 mod floor;
 mod kill_process;
 mod lessons;

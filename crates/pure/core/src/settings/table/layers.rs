@@ -37,6 +37,17 @@ settings! {
     /// Length of the preview that stays.
     OFFLOAD_PREVIEW: u64 = "offload.preview", measured(2_000, Unit::Bytes);
 
+    /// Long tool results become shorter once the model has answered them, where that is cheaper; the
+    /// whole text is in a file.
+    DISTIL: bool = "distil", flag(true);
+
+    /// Tools whose results may be distilled: those whose distillates were measured on recorded
+    /// sessions. Results of tools that read files never are within a turn.
+    DISTIL_TOOLS: Vec<String> = "distil.tools", list(&["Bash"]);
+
+    /// Most tokens of a distilled result.
+    DISTIL_LIMIT: Tokens = "distil.limit", tokens(600);
+
     /// Tools whose old results may be cleared.
     MICROCOMPACT_TOOLS: Vec<String> = "microcompact.tools",
         list(&["Read", "Bash", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "Write"]);

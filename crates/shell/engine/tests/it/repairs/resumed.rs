@@ -165,6 +165,8 @@ fn economic() -> Kit {
     kit.config.policy = Some(Arc::new(Economic));
     kit.config.window = Some(Tokens(60_000));
     kit.tools.returns("Bash", prose(1, 9_000));
+    // Distilled results would leave the other layers nothing to decide.
+    kit.set(&["notes=off", "distil=off"]);
     kit
 }
 
@@ -205,6 +207,7 @@ async fn decisions(session: &Session) -> Vec<String> {
     let decisions = records.filter_map(|record| match record.body {
         Body::Cleared(clearing) => Some(format!("{:?}", clearing.blocks)),
         Body::Boundary(boundary) => Some(format!("{:?} {:?}", boundary.kind, boundary.pre_tokens)),
+        Body::Distilled(distilled) => Some(format!("{:?}", distilled.blocks[0].key)),
         _ => None,
     });
     decisions.collect()
@@ -228,9 +231,15 @@ fn named(body: &[u8], names: &[(String, u64)]) -> String {
 
 #[tokio::test]
 async fn an_unbroken_and_a_resumed_session_decide_alike() {
+    alike("distil=off").await;
+    alike("distil=on").await;
+}
+
+async fn alike(distil: &str) {
     let mut stories = Vec::new();
     for killed in [false, true] {
         let mut kit = economic();
+        kit.set(&["notes=off", distil]);
         kit.config.window = Some(Tokens(40_000));
         let mut session = kit.open().await;
         for round in 0..10 {
