@@ -8,7 +8,7 @@
 //! Playing ([`super::play`]), words and tables ([`super::screen`]).
 
 use super::play::{Conditions, Played, made, play};
-use super::remarks::comparisons;
+use super::remarks::{comparisons, notes};
 use super::spread::{Spread, spreads};
 use super::{Args, plot, screen};
 use crate::app::App;
@@ -350,6 +350,12 @@ fn remarks(policies: &[PolicyReport]) -> Vec<String> {
         .filter_map(|policy| Some((policy.name, policy.comparable()?)))
         .collect();
     let mut remarks = comparisons(&finished);
+    let none = finished.iter().find(|(name, _)| *name == "none");
+    remarks.extend(policies.iter().filter_map(|policy| {
+        let cost = policy.comparable()?;
+        let spent = policy.spent(Purpose::Notes);
+        notes(policy.name, cost, spent, none.map(|(_, cost)| *cost))
+    }));
     if policies.iter().any(|policy| !policy.finished) {
         remarks.push(
             "The cost of a session that was lost is that of its first steps; it is compared with \

@@ -33,6 +33,27 @@ pub(super) fn comparisons(finished: &[(&str, f64)]) -> Vec<String> {
     remarks
 }
 
+/// Remark on what session notes cost a policy, and what its bill is without them; `none` is the
+/// bill of a session that forgets nothing, if it finished.
+pub(super) fn notes(name: &str, cost: f64, spent: f64, none: Option<f64>) -> Option<String> {
+    if spent <= 0.0 || cost <= 0.0 {
+        return None;
+    }
+    let without = cost - spent;
+    let beside = none.map_or_else(String::new, |none| {
+        let relation = if without <= none && none < cost {
+            "the notes alone make it dearer than"
+        } else {
+            "beside"
+        };
+        format!("; {relation} `none` at ${none:.2}")
+    });
+    Some(format!(
+        "Session notes are ${spent:.2} of what `{name}` costs, {:.1} %: without them ${without:.2}{beside}.",
+        spent / cost * 100.0
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,5 +83,22 @@ mod tests {
         for (finished, expected) in cases {
             assert_eq!(comparisons(finished), expected, "{finished:?}");
         }
+    }
+
+    #[test]
+    fn notes_are_priced_and_blamed_only_where_they_make_the_difference() {
+        assert_eq!(notes("classic", 4.0, 0.0, None), None);
+        assert_eq!(
+            notes("classic", 16.0, 2.0, Some(15.0)).unwrap(),
+            "Session notes are $2.00 of what `classic` costs, 12.5 %: without them $14.00; the \
+             notes alone make it dearer than `none` at $15.00."
+        );
+        assert_eq!(
+            notes("classic", 16.0, 2.0, Some(20.0)).unwrap(),
+            "Session notes are $2.00 of what `classic` costs, 12.5 %: without them $14.00; beside \
+             `none` at $20.00."
+        );
+        let lost = notes("classic", 16.0, 2.0, None).unwrap();
+        assert!(lost.ends_with("without them $14.00."), "{lost}");
     }
 }
