@@ -377,6 +377,7 @@ impl Driver {
                     self.use_prefix(prefix, None);
                 }
                 self.ledger.announce("the conversation was compacted");
+                self.remember_summary();
                 self.tell(Notice::Compacted {
                     kind: *kind,
                     before: *before,

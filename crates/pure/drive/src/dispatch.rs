@@ -118,22 +118,25 @@ impl Driver {
     }
 
     /// Ends the session: writes a checkpoint, and saves the policy's lessons for the project's next
-    /// session.
+    /// session, and notes for people.
     fn close(&mut self, id: Option<CommandId>) {
         self.stop_notes();
         if let Err(error) = self.checkpoint() {
             self.reply(id, Err(error));
             return;
         }
-        // Lessons are an optimisation: a session must close without them.
-        let Some(lessons) = self.lessons() else {
+        // Both are there for later: a session must close without them.
+        let files: Vec<SaveFile> = self
+            .lessons()
+            .into_iter()
+            .chain(self.notes_for_people())
+            .collect();
+        if files.is_empty() {
             self.reply_stored(id, Ok(Reply::Done));
             return;
-        };
-        self.outbox.start(
-            Running::Save(SaveFor::LastLessons),
-            Work::Save(vec![lessons]),
-        );
+        }
+        self.outbox
+            .start(Running::Save(SaveFor::LastLessons), Work::Save(files));
         self.job = Some(Job::Lessons(id));
     }
 

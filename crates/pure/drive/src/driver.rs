@@ -68,6 +68,8 @@ pub struct Driver {
     pub(crate) told_stopped: bool,
     /// Number of requests at which the lessons were written last.
     pub(crate) taught: u32,
+    /// Summaries of the compactions since the session was opened, and the one it was resumed with.
+    pub(crate) summaries: Vec<String>,
 }
 
 impl Driver {

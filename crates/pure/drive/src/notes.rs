@@ -7,6 +7,7 @@
 //! Not here: when an update is due, and which edits are valid (`context/src/notes`).
 
 use crate::command::{CommandId, Reply};
+use crate::config::Role;
 use crate::driver::Driver;
 use crate::effect::{NotesFiles, SaveFile, SavePlace, Work};
 use crate::error::DriveError;
@@ -16,6 +17,8 @@ use crate::outbox::{AskFor, NotesFor, Running, SaveFor};
 use crate::turn::Phase;
 use bytes::Bytes;
 use dormouse_ask::{Failure, Request, Response};
+use dormouse_context::compaction::summaries_in;
+use dormouse_context::evidence;
 use dormouse_context::fork::Fork;
 use dormouse_context::notes::{self, Directive, Notes, Template};
 use dormouse_context::tokens;
@@ -27,6 +30,10 @@ use dormouse_core::record::{self, Body, Purpose};
 use dormouse_core::settings::keys;
 use dormouse_core::units::{Millis, Tokens};
 use dormouse_guard::secrets;
+
+/// Length of the evidence in a file for people, in tokens: nobody pays for it, so it is more than a
+/// prompt gets.
+const EVIDENCE_FOR_PEOPLE: Tokens = Tokens(20_000);
 
 /// Update of the notes under way.
 #[derive(Debug)]
@@ -272,6 +279,30 @@ impl Driver {
         if self.notes.take().is_some() {
             self.tell(Notice::NotesFailed { why });
         }
+    }
+
+    /// Takes note of the newest summary in the prompt.
+    pub(crate) fn remember_summary(&mut self) {
+        let segments = self.conversation.view().segments();
+        let newest = summaries_in(segments.iter()).pop();
+        self.summaries.extend(newest);
+    }
+
+    /// The notes file of a compacted session whose policy kept no notes: it costs nothing, and a
+    /// person finds the same file under every policy.
+    pub(crate) fn notes_for_people(&self) -> Option<SaveFile> {
+        let state = self.conversation.state();
+        let wanted = self.settings.raw.get(keys::NOTES) && self.config.role == Role::Main;
+        if !wanted || state.notes.is_some() || self.summaries.is_empty() {
+            return None;
+        }
+        let bytes = self.conversation.bytes_per_token();
+        let evidence = evidence::render(&state.chronicle, EVIDENCE_FOR_PEOPLE, bytes);
+        let text = notes::for_people(&self.summaries, &evidence)?;
+        Some(SaveFile {
+            place: SavePlace::File(self.config.place.notes()),
+            bytes: Bytes::from(text),
+        })
     }
 
     /// Gives up an update. Its request is stopped, and what arrived is billed.

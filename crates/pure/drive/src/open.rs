@@ -127,6 +127,7 @@ impl Driver {
         driver.now = now;
         driver.layers = LayerState::resumed(driver.recorded_aim());
         driver.resume_prefix(recorded.prefix);
+        driver.remember_summary();
         driver.settle_opening();
         Ok((driver, Opened::Resumed))
     }
@@ -165,6 +166,7 @@ impl Driver {
             not_distilled: None,
             told_stopped: false,
             taught: 0,
+            summaries: Vec::new(),
         }
     }
 

@@ -12,6 +12,7 @@
 //! - [`answer`]: the edits in its answer.
 //! - [`update`]: applying them, all or none.
 //! - [`summary`]: the notes as the summary of a compaction.
+//! - [`people`]: the file where no notes were kept.
 //!
 //! Not here: reading and writing files, making the call, and what a compaction keeps beside the
 //! notes.
@@ -21,6 +22,7 @@ pub mod directive;
 pub mod document;
 pub mod due;
 pub mod limits;
+pub mod people;
 pub mod summary;
 mod tags;
 pub mod template;
@@ -34,6 +36,7 @@ pub use directive::{Directive, directive, unknown_placeholders};
 pub use document::{Notes, NotesError};
 pub use due::{NotesVerdict, Progress, Rule, due};
 pub use limits::{Excess, Limits, over_limit};
+pub use people::for_people;
 pub(crate) use summary::as_summary;
 pub use template::{Section, Template, TemplateError};
 pub use update::{EditError, Rejected, apply};

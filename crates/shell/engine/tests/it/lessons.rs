@@ -1,8 +1,10 @@
 //! Lessons that a session leaves behind, and requests that keep its cache warm.
 
-use crate::kit::{Kit, check, turn};
+use crate::broken_summaries::summary;
+use crate::kit::{Kit, NOTES, check, turn};
+use crate::provider::Answer;
 use dormouse_context::policy::Economic;
-use dormouse_engine::{Notice, Purpose};
+use dormouse_engine::{CompactWish, Notice, Purpose};
 use dormouse_system::{Fault, Files as _, Operation};
 use std::time::Duration;
 
@@ -105,4 +107,39 @@ async fn the_cache_is_kept_warm_where_that_pays() {
     let last = kit.provider.sent_for(Purpose::Turn).pop().unwrap();
     let prompt = last.usage.prompt().get();
     assert!(last.usage.cache_read.get() * 10 > prompt * 9);
+}
+
+/// Under a policy without notes a person finds the file all the same, and nothing was asked for it.
+#[tokio::test]
+async fn a_compacted_session_leaves_notes_for_people() {
+    let mut kit = Kit::new();
+    kit.config.policy = Some(std::sync::Arc::new(Economic));
+    let read = |kit: &Kit| {
+        let bytes = kit.machine.files.read(NOTES.as_ref(), u64::MAX).ok()?;
+        String::from_utf8(bytes.to_vec()).ok()
+    };
+    // Nothing was compacted, so the log tells it all.
+    let mut session = kit.open().await;
+    turn(&mut session, "Say something.").await;
+    session.close().await.unwrap();
+    assert_eq!(read(&kit), None);
+    // Two compactions with a resumption between them: both summaries are there.
+    for told in ["the ports are 4711 and 4712", "the ports were changed"] {
+        kit.set(&["notes=off"]);
+        let mut session = kit.open().await;
+        kit.talk_until(&mut session, 12_000).await;
+        let text = summary(80).replace("</summary>", &format!("{told}\n</summary>"));
+        kit.provider.next(Purpose::Compaction, Answer::text(&text));
+        session.compact(CompactWish::default()).await.unwrap();
+        let sent = kit.provider.sent().len();
+        // Switched on at the end, so that the file is not one that a fork wrote.
+        kit.set(&["notes=on"]);
+        session.close().await.unwrap();
+        assert_eq!(kit.provider.sent().len(), sent);
+    }
+    let text = read(&kit).unwrap();
+    for part in ["4711 and 4712", "the ports were changed", "# Evidence"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    check(&kit.open().await);
 }
