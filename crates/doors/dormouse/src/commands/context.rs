@@ -34,6 +34,9 @@ JSON:
 /// of the warning in a window of usual size.
 const DRIFT: f64 = 20.0;
 
+/// Columns below which lines are broken: the title's figures and their basis no longer fit one.
+const NARROW: usize = 72;
+
 /// Arguments of `dormouse context`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
@@ -88,11 +91,16 @@ impl Report for ContextWindow {
             )
             .text(format!(" of {} · ", number(report.window)))
             .role(role, format!("{} % left", report.percent_left));
-        out.line(title.text(format!(" · {} · {basis}", report.gauge)))?;
-        out.line(Line::new().role(
-            Role::Dim,
-            format!("{}, window from {}", report.model, report.window_from),
-        ))?;
+        let rest = format!("{} · {basis}", report.gauge);
+        // On a narrow screen the figures stand alone.
+        if out.width() < NARROW {
+            out.line(title)?;
+            out.paragraph(Role::Plain, &rest, 2)?;
+        } else {
+            out.line(title.text(format!(" · {rest}")))?;
+        }
+        let from = format!("{}, window from {}", report.model, report.window_from);
+        out.paragraph(Role::Dim, &from, 2)?;
         out.blank()?;
         let mut bar = Bar::new(report.window);
         for (category, tokens) in &report.categories {
@@ -112,26 +120,31 @@ impl Report for ContextWindow {
         } else {
             "automatic compaction is off".to_owned()
         };
-        out.line(format!(
+        let limits = format!(
             "warns at {} · {compact} · blocks at {} · effective window {}",
             number(report.warning),
             number(report.blocking_limit),
             number(report.effective_window),
-        ))?;
+        );
+        if out.width() < NARROW {
+            out.paragraph(Role::Plain, &limits, 2)?;
+        } else {
+            out.line(limits)?;
+        }
         if report.duplicate_reads > Tokens::ZERO {
             let tokens = number(report.duplicate_reads);
-            out.line(format!(
-                "{tokens} tokens are earlier copies of files that were read again"
-            ))?;
+            let told = format!("{tokens} tokens are earlier copies of files that were read again");
+            out.paragraph(Role::Plain, &told, 2)?;
         }
         // Small corrections are normal and would only worry the reader.
         #[expect(clippy::cast_precision_loss, reason = "a percentage")]
         let drift = report.estimate_drift_percent.abs() as f64;
         if drift > DRIFT {
-            out.line(format!(
+            let told = format!(
                 "estimates for this model are corrected by {:+} %, as measured in this session",
                 report.estimate_drift_percent
-            ))?;
+            );
+            out.paragraph(Role::Plain, &told, 2)?;
         }
         Ok(())
     }

@@ -367,3 +367,21 @@ fn a_folder_stands_for_its_sessions_and_their_spread_is_told() {
     }
     assert!(machine.run(&ask).stdout.contains("95 %"));
 }
+
+#[test]
+fn no_line_is_wider_than_a_screen_of_40_columns() {
+    let sample = include_str!("../../../../../docs/sample.jsonl");
+    let machine = Machine::new(&[("a.jsonl", sample), ("b.jsonl", sample)]);
+    let machine = machine.with_variable("COLUMNS", "40");
+    let file = |name: &str| machine.home().join(name).display().to_string();
+    let (a, b) = (file("a.jsonl"), file("b.jsonl"));
+    for ask in [
+        format!("context {a}"),
+        format!("replay {a} {b} --policy all"),
+        format!("{SMALL} --policy all"),
+    ] {
+        for line in machine.stdout(&ask).lines() {
+            assert!(line.chars().count() <= 40, "{ask}: {line}");
+        }
+    }
+}

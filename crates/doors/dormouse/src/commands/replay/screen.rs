@@ -46,7 +46,7 @@ pub(super) fn show(report: &Comparison, out: &mut Out) -> Outcome {
 
 fn heading(text: &str, out: &mut Out) -> OutResult {
     out.blank()?;
-    out.line(Line::new().role(Role::Strong, text))
+    out.paragraph(Role::Strong, text, 2)
 }
 
 fn about(file: &FileReport) -> String {
