@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 const OCTAVES: usize = 11;
 
 /// Probability to leave each octave alive, without knowledge of the project: shares of 26 recorded
-/// sessions of 1 to 468 requests and of published lengths, rounded. Many sessions are a question
+/// sessions of 1 to 468 requests, rounded. Many sessions are a question
 /// or a small change and end between 8 and 32 requests; those that pass go on for long.
 const SHIPPED: [f64; OCTAVES] = [
     0.80, 0.80, 0.75, 0.70, 0.55, 0.50, 0.55, 0.55, 0.50, 0.50, 0.50,

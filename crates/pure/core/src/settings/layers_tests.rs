@@ -283,7 +283,6 @@ fn flags_are_pairs() {
     assert_eq!(
         issues,
         [
-            "command-line flag: `permissions.deny` has no effect: this version does not use the setting yet",
             "command-line flag: `hooks` has no effect: this version does not use the setting yet",
             "command-line flag: `budget.background_day` must be an amount of dollars such as 1.50, not `-1`",
             "`compact` is not of the form key=value",
