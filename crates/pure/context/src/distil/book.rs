@@ -16,8 +16,8 @@ use std::collections::{BTreeMap, VecDeque};
 const SOON: u64 = 10;
 /// Distilled results that are remembered for that: the most of ten requests with a few each.
 const RECENT: usize = 32;
-/// Probability assumed of a tool that has distilled nothing yet. Recorded sessions repeat one
-/// shell command in fourteen within ten requests.
+/// Probability assumed of a tool that has distilled nothing yet: a guess, low enough to begin with and
+/// soon outweighed by what the session shows.
 const ASSUMED: f64 = 0.07;
 /// Observations that the assumption is worth: after as many results a tool's own figures count half.
 const WEIGHT: f64 = 8.0;

@@ -62,6 +62,7 @@ fn threads_and_repetition_change_nothing() {
     assert_eq!(first.matches, second.matches);
     assert_eq!(first.bytes, second.bytes);
     let bytes: u64 = logs.iter().map(|log| log.bytes).sum();
-    assert_eq!(first.bytes, bytes);
+    // Long results beside some of them are read as well.
+    assert!(first.bytes >= bytes, "{} of {bytes}", first.bytes);
     assert_eq!(first.files, logs.len());
 }
