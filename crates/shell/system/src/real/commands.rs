@@ -9,6 +9,7 @@
 
 use super::files::RealFiles;
 use super::sandbox::{Reading, confine_this_thread, end_of, kill_group, wait_without_reaping};
+use super::sweep::sweep;
 use crate::commands::{Commands, MARK, Order, Output, Running};
 use crate::files::{Access, AppendFile, Files as _};
 use crate::sandbox::{Confinement, End, SandboxError};
@@ -269,36 +270,4 @@ fn watch(mut child: Child, state: &Arc<Shared>) -> io::Result<()> {
     };
     let thread = thread::Builder::new().name("commands-end".to_owned());
     thread.spawn(work).map(drop)
-}
-
-#[cfg(target_os = "linux")]
-fn sweep(mark: &str) -> usize {
-    use rustix::process::{Pid, Signal, kill_process};
-    let marked = format!("{MARK}={mark}");
-    let mut killed = 0;
-    // Twice: a process may start another between the listing and its end.
-    for _ in 0..2 {
-        let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-        for process in processes {
-            let number = process.file_name();
-            let number = number.to_str().and_then(|name| name.parse::<i32>().ok());
-            let Some(pid) = number.and_then(Pid::from_raw) else {
-                continue;
-            };
-            // Those of other users cannot be read, and are not ours.
-            let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
-            let ours = environment
-                .split(|byte| *byte == 0)
-                .any(|entry| entry == marked.as_bytes());
-            if ours && kill_process(pid, Signal::KILL).is_ok() {
-                killed += 1;
-            }
-        }
-    }
-    killed
-}
-
-#[cfg(not(target_os = "linux"))]
-fn sweep(_: &str) -> usize {
-    0
 }

@@ -12,6 +12,7 @@ mod queue;
 #[cfg(unix)]
 mod resolve;
 mod sandbox;
+mod sweep;
 #[cfg(unix)]
 mod walk;
 mod world;
