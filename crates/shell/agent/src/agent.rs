@@ -2,7 +2,7 @@
 
 use crate::event::{Denied, Event, Listener};
 use crate::judge::Unattended;
-use crate::{prefix, surroundings};
+use crate::{prefix, services, surroundings};
 use dormouse_context::offload::ToolOutput;
 use dormouse_core::block::Block;
 use dormouse_core::id::SessionId;
@@ -14,7 +14,7 @@ use dormouse_host::{Host, HostError, SessionAsk};
 use dormouse_keeper::extraction::{Extracted, Extractor, RunKind};
 use dormouse_model::{Delta, Event as Piece};
 use dormouse_permit::Mode;
-use dormouse_tools::{AGENT_TOOLS, AgentPlaces, AgentTools, NoChanges};
+use dormouse_tools::{AgentPlaces, AgentTools, NoChanges, Toolset};
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
 
@@ -67,6 +67,7 @@ pub struct Agent {
     session: Session,
     id: SessionId,
     tools: AgentTools,
+    toolset: Toolset,
     judge: Arc<Unattended>,
     extractor: Option<Extractor>,
     results: mpsc::UnboundedReceiver<ToolOutput>,
@@ -82,7 +83,8 @@ impl Agent {
         let folder = host.places().current_dir.clone();
         let texts = host.session_texts()?;
         let permissions = host.permissions();
-        let prefix = prefix::render(&texts, &permissions.rules)?;
+        let toolset = services::toolset(&host, texts.memory.is_some());
+        let prefix = prefix::render(&texts, &toolset, &permissions.rules)?;
         let resumed = host.resumed(&ask.resume)?;
         let id = resumed.unwrap_or_else(|| SessionId::new(system.ids.fresh()));
         let place = host.session_folder(&id)?;
@@ -98,11 +100,12 @@ impl Agent {
             results: place.join("tool-results"),
             mark: id.as_str().to_owned(),
         };
-        let tools = AgentTools::new(
+        let tools = AgentTools::with_services(
             &system,
             places,
             Arc::new(NoChanges),
             Arc::clone(&judge) as _,
+            services::services(&host, texts.memory.is_some()),
         );
         let (sender, results) = mpsc::unbounded_channel();
         let most_requests = ask.most_requests.unwrap_or(usize::MAX);
@@ -137,6 +140,7 @@ impl Agent {
             session,
             id: opened.id,
             tools,
+            toolset,
             judge,
             results,
         })
@@ -155,7 +159,7 @@ impl Agent {
     /// Names of the tools it has.
     pub fn tool_names(&self) -> Vec<&'static str> {
         let rules = self.host.permissions().rules;
-        let names = AGENT_TOOLS.into_iter();
+        let names = self.toolset.names().into_iter();
         names.filter(|name| !rules.hides(name)).collect()
     }
 

@@ -4,6 +4,7 @@ mod agent;
 mod event;
 mod judge;
 mod prefix;
+mod services;
 mod surroundings;
 
 pub use agent::{Agent, AgentAsk, AgentError, Resume, Turn};

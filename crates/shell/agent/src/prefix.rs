@@ -5,30 +5,99 @@ use dormouse_context::prefix::{Part, RenderedPrefix};
 use dormouse_core::block::Block;
 use dormouse_host::SessionTexts;
 use dormouse_permit::Rules;
-use dormouse_tools::agent_definitions;
+use dormouse_tools::Toolset;
 use serde_json::Value;
 use std::sync::Arc;
 
 /// The agent's own words to the model.
 const SYSTEM: &str = include_str!("system.md");
+/// The same for a small window, in which every word is paid twice: as cost and as room.
+const LEAN_SYSTEM: &str = include_str!("system-lean.md");
+/// The section about memory for a small window: there is no tool to write with, extraction saves.
+const LEAN_MEMORY: &str = include_str!("memory-lean.md");
 
 /// Renders the prefix. Tools that a rule refuses altogether are left out.
 pub(crate) fn render(
     texts: &SessionTexts,
+    toolset: &Toolset,
     rules: &Rules,
 ) -> Result<Arc<RenderedPrefix>, serde_json::Error> {
     let offered = |definition: &Value| {
         let name = definition["name"].as_str().unwrap_or_default();
         !rules.hides(name)
     };
-    let tools = agent_definitions().into_iter().filter(offered);
+    let tools = toolset.definitions().into_iter().filter(offered);
     let tools: Result<Vec<Part>, _> = tools.map(|definition| Part::tool(&definition)).collect();
-    let mut system = vec![Part::block("system", &Block::text(SYSTEM.trim_end()))];
+    let words = if toolset.lean { LEAN_SYSTEM } else { SYSTEM };
+    let mut system = vec![Part::block("system", &Block::text(words.trim_end()))];
     if let Some(memory) = &texts.memory {
-        system.push(Part::block("memory", &Block::text(memory)));
+        let memory = if toolset.lean { LEAN_MEMORY } else { memory };
+        system.push(Part::block("memory", &Block::text(memory.trim_end())));
     }
     let instructions = texts.instructions.as_deref();
     let fragments = instructions.map(|text| Part::block("instructions", &Block::text(text)));
     let prefix = RenderedPrefix::new(tools?, system, fragments.into_iter().collect());
     Ok(Arc::new(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dormouse_context::tokens::estimate;
+    use dormouse_core::models::ModelTable;
+    use dormouse_memory::prompt;
+    use dormouse_tools::SearchBy;
+
+    fn texts() -> SessionTexts {
+        let section = prompt::Section {
+            directory: "/home/somebody/.dormouse/projects/-home-somebody-code-project/memory",
+            team: Some("/home/somebody/code/project/.dormouse/memory"),
+            mode: prompt::Mode::Live,
+            index: dormouse_memory::index::Limits::from_settings(
+                &dormouse_core::settings::Settings::default(),
+            ),
+            extra_guidelines: None,
+        };
+        SessionTexts {
+            memory: Some(prompt::render(&section)),
+            ..SessionTexts::default()
+        }
+    }
+
+    /// Tokens of a prefix, by the denser tokeniser of the table.
+    fn tokens(toolset: &Toolset) -> u64 {
+        let prefix = render(&texts(), toolset, &Rules::default()).unwrap();
+        let table = ModelTable::builtin();
+        let by = |model: &str| {
+            let bytes = table.lookup(model).info.bytes_per_token;
+            estimate(prefix.weight(), bytes).get()
+        };
+        by("claude-opus-4-6").max(by("an-unknown-model"))
+    }
+
+    #[test]
+    fn the_prefix_stays_within_five_thousand_tokens() {
+        for search in [SearchBy::Nothing, SearchBy::Command, SearchBy::Provider] {
+            let full = Toolset {
+                memory: true,
+                search,
+                lean: false,
+            };
+            let tokens = tokens(&full);
+            assert!((2_000..=5_000).contains(&tokens), "{search:?}: {tokens}");
+        }
+    }
+
+    #[test]
+    fn a_small_window_keeps_room_for_the_work() {
+        let lean = Toolset {
+            memory: true,
+            search: SearchBy::Command,
+            lean: true,
+        };
+        assert_eq!(lean.names(), dormouse_tools::LEAN_TOOLS);
+        let tokens = tokens(&lean);
+        // Fifteen per cent of every window from 4,096 tokens on, the default of local servers.
+        assert!(tokens <= 4_096 * 15 / 100, "{tokens}");
+    }
 }

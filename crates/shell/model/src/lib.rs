@@ -12,6 +12,7 @@ pub mod openai;
 pub mod sse;
 mod text;
 mod trace;
+pub mod web;
 
 pub use attempt::Timeouts;
 pub use client::{ClientOptions, Credential};

@@ -282,3 +282,50 @@ fn the_static_prefix_is_short() {
     // Prompt, tools, memory section, surroundings and the question together.
     assert!(tokens < 5_000, "{usage}");
 }
+
+#[test]
+fn memory_is_written_read_and_found_by_its_tools() {
+    let create = json!({ "command": "create", "path": "/memories/release.md",
+        "file_text": "---\nname: release\ndescription: Releases leave on Tuesday.\ntype: project\n---\nThe train leaves on Tuesday.\n" });
+    let script = [
+        calls("Memory", &create),
+        calls(
+            "Memory",
+            &json!({ "command": "view", "path": "/memories/release.md" }),
+        ),
+        calls("Bash", &json!({ "command": "echo the walrus sings" })),
+        calls("SearchMemory", &json!({ "query": "releases tuesday" })),
+        calls("SearchMemory", &json!({ "query": "walrus sings" })),
+        calls("SearchMemory", &json!({ "query": "unheard-of-xyzzy" })),
+        calls(
+            "AskUserQuestion",
+            &json!({ "questions": [{ "question": "Which?",
+            "options": [{ "label": "a" }, { "label": "b" }] }] }),
+        ),
+        says("Done."),
+    ];
+    let scene = Scene::new(&script, &[]);
+    let frames = scene.frames(&["--mode", "all", "-p", "go"]);
+    let results: Vec<&str> = frames
+        .iter()
+        .filter(|frame| frame["type"] == "user")
+        .map(result_of)
+        .collect();
+    assert_eq!(
+        results[0],
+        "File created successfully at: /memories/release.md"
+    );
+    assert!(results[1].contains("The train leaves"), "{}", results[1]);
+    assert!(
+        results[3].contains("memory `release.md`: Releases leave on Tuesday."),
+        "{}",
+        results[3]
+    );
+    // The output of this session's own command is found, the question itself is not.
+    assert!(results[4].contains("the walrus sings"), "{}", results[4]);
+    assert_eq!(
+        results[5],
+        "Nothing has these words. Try fewer or other ones."
+    );
+    assert!(results[6].contains("asked here"), "{}", results[6]);
+}

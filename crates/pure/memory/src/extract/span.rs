@@ -255,7 +255,7 @@ pub fn wrote_memory(
         };
         match block.tool() {
             Some("Edit" | "Write" | "MultiEdit") => path().is_some_and(|path| is_memory(&path)),
-            Some("memory") => block
+            Some("memory" | "Memory") => block
                 .input_text("command")
                 .is_some_and(|command| command != "view"),
             _ => false,

@@ -5,8 +5,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Tools that change nothing outside the conversation.
-const HARMLESS: [&str; 5] = [
+/// Tools that change nothing outside the conversation and the memory beside it, whose own guard and
+/// journal watch over every write.
+const HARMLESS: [&str; 6] = [
+    "Memory",
     "TodoWrite",
     "AskUserQuestion",
     "SearchMemory",

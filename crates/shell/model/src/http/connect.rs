@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -61,13 +62,22 @@ impl TcpConnector {
     }
 }
 
-impl Connector for TcpConnector {
-    fn connect(&self, origin: &Origin) -> Connecting {
-        let (host, port, https) = (origin.host.clone(), origin.port, origin.https);
+impl TcpConnector {
+    /// Opens a connection to an address of the origin that the caller has resolved and judged:
+    /// a name that is resolved again could lead somewhere else.
+    pub(crate) fn connect_to(&self, origin: &Origin, address: SocketAddr) -> Connecting {
+        self.dial(origin, move || TcpStream::connect(address))
+    }
+
+    fn dial<D>(&self, origin: &Origin, dial: impl FnOnce() -> D + Send + 'static) -> Connecting
+    where
+        D: Future<Output = io::Result<TcpStream>> + Send,
+    {
+        let https = origin.https;
         #[cfg(feature = "tls")]
-        let tls = self.tls.clone();
+        let (tls, host) = (self.tls.clone(), origin.host.clone());
         Box::pin(async move {
-            let stream = TcpStream::connect((host.as_str(), port)).await?;
+            let stream = dial().await?;
             // Requests are written in one go; waiting for more bytes (Nagle) would only cost time.
             stream.set_nodelay(true)?;
             if !https {
@@ -82,6 +92,15 @@ impl Connector for TcpConnector {
                 io::ErrorKind::Unsupported,
                 "the connector was not made for https",
             ))
+        })
+    }
+}
+
+impl Connector for TcpConnector {
+    fn connect(&self, origin: &Origin) -> Connecting {
+        let (host, port) = (origin.host.clone(), origin.port);
+        self.dial(origin, move || async move {
+            TcpStream::connect((host.as_str(), port)).await
         })
     }
 }

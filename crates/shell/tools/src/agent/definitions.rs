@@ -4,7 +4,7 @@ use crate::definitions::define;
 use serde_json::{Value, json};
 
 /// Names of the tools, in the order of their definitions.
-pub const AGENT_TOOLS: [&str; 9] = [
+pub const AGENT_TOOLS: [&str; 14] = [
     "Read",
     "Write",
     "Edit",
@@ -14,15 +14,205 @@ pub const AGENT_TOOLS: [&str; 9] = [
     "Grep",
     "Glob",
     "TodoWrite",
+    "WebFetch",
+    "WebSearch",
+    "AskUserQuestion",
+    "Memory",
+    "SearchMemory",
 ];
+
+/// Tools of a conversation with a small window: enough to work on files, and to find again what had
+/// to leave the window.
+pub const LEAN_TOOLS: [&str; 5] = ["Read", "Edit", "Bash", "Grep", "SearchMemory"];
+
+/// Way in which the web is searched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SearchBy {
+    /// Not at all: no tool is offered.
+    #[default]
+    Nothing,
+    /// A command of the user's.
+    Command,
+    /// The provider, on its own servers.
+    Provider,
+}
+
+/// Tools that a session offers. Fixed when it begins: other tools are another prefix, which breaks
+/// the provider's cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Toolset {
+    /// True if there is a memory to read, write and search.
+    pub memory: bool,
+    /// Way in which the web is searched.
+    pub search: SearchBy,
+    /// True if the window is small.
+    pub lean: bool,
+}
+
+impl Toolset {
+    /// Names of the tools that are offered, in the order of their definitions.
+    pub fn names(&self) -> Vec<&'static str> {
+        let names = AGENT_TOOLS.into_iter();
+        names.filter(|name| self.offers(name)).collect()
+    }
+
+    /// Definitions as a request carries them.
+    pub fn definitions(&self) -> Vec<Value> {
+        let mut all = agent_definitions();
+        all.retain(|definition| self.offers(definition["name"].as_str().unwrap_or_default()));
+        if self.search == SearchBy::Provider && !self.lean {
+            // Run by the provider: it has a type of its own and no schema.
+            all.push(json!({ "type": "web_search_20250305", "name": "web_search", "max_uses": 8 }));
+        }
+        if self.lean {
+            all.iter_mut().for_each(shorten_definition);
+        }
+        all
+    }
+
+    fn offers(&self, name: &str) -> bool {
+        let wanted = match name {
+            "Memory" | "SearchMemory" => self.memory,
+            "WebSearch" => self.search == SearchBy::Command,
+            _ => true,
+        };
+        wanted && (!self.lean || LEAN_TOOLS.contains(&name))
+    }
+}
+
+/// Keeps a few words and the parameters that a small model uses.
+fn shorten_definition(definition: &mut Value) {
+    /// Parameters that need more words than they are worth in a small window.
+    const RARE: [&str; 13] = [
+        "-A",
+        "-B",
+        "-C",
+        "-i",
+        "-n",
+        "multiline",
+        "head_limit",
+        "description",
+        "output_mode",
+        "timeout",
+        "run_in_background",
+        "dangerouslyDisableSandbox",
+        "replace_all",
+    ];
+    let short = match definition["name"].as_str() {
+        Some("Read") => "Shows a file.",
+        Some("Edit") => "Replaces an exact text in a file that was read.",
+        Some("Bash") => "Runs a command line.",
+        Some("Grep") => "Searches files by regular expression.",
+        _ => "Finds memories and older passages.",
+    };
+    definition["description"] = json!(short);
+    if let Some(properties) = definition["input_schema"]["properties"].as_object_mut() {
+        properties.retain(|name, _| !RARE.contains(&name.as_str()));
+        for property in properties.values_mut() {
+            *property = json!({ "type": property["type"] });
+        }
+    }
+}
 
 /// Definitions, one for each tool. They are the same in every session, so that a cached prompt that
 /// holds them can be reused.
 pub fn agent_definitions() -> Vec<Value> {
-    let text = |about: &str| json!({ "type": "string", "description": about });
+    let mut all = of_files_and_commands();
+    all.extend(of_services());
+    for definition in &mut all {
+        // Arguments that models invent are ignored; fourteen times the words would be paid for.
+        if let Some(schema) = definition["input_schema"].as_object_mut() {
+            schema.remove("additionalProperties");
+        }
+    }
+    all
+}
+
+/// Tools that need a service: a network, a person, a memory.
+fn of_services() -> Vec<Value> {
+    let plain = || json!({ "type": "string" });
+    let names = || json!({ "type": "array", "items": { "type": "string" } });
+    vec![
+        define(
+            "WebFetch",
+            include_str!("../descriptions/agent/web_fetch.md"),
+            &["url"],
+            json!({
+                "url": plain(),
+                "offset": { "type": "integer", "minimum": 0 },
+            }),
+        ),
+        define(
+            "WebSearch",
+            include_str!("../descriptions/agent/web_search.md"),
+            &["query"],
+            json!({
+                "query": plain(),
+                "allowed_domains": names(),
+                "blocked_domains": names(),
+            }),
+        ),
+        define(
+            "AskUserQuestion",
+            include_str!("../descriptions/agent/ask_user_question.md"),
+            &["questions"],
+            json!({
+                "questions": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "question": plain(),
+                            "header": plain(),
+                            "options": {
+                                "type": "array",
+                                "items": {
+                                    "type": "object",
+                                    "properties": { "label": plain(), "description": plain() },
+                                    "required": ["label"],
+                                },
+                            },
+                            "multiSelect": { "type": "boolean" },
+                        },
+                        "required": ["question", "options"],
+                    },
+                },
+            }),
+        ),
+        define(
+            "Memory",
+            include_str!("../descriptions/agent/memory.md"),
+            &["command"],
+            json!({
+                "command": {
+                    "type": "string",
+                    "enum": ["view", "create", "str_replace", "insert", "delete", "rename"],
+                },
+                "path": plain(),
+                "view_range": { "type": "array", "items": { "type": "integer" } },
+                "file_text": plain(),
+                "old_str": plain(),
+                "new_str": plain(),
+                "insert_line": { "type": "integer" },
+                "insert_text": plain(),
+                "old_path": plain(),
+                "new_path": plain(),
+            }),
+        ),
+        define(
+            "SearchMemory",
+            include_str!("../descriptions/agent/search_memory.md"),
+            &["query"],
+            json!({ "query": plain() }),
+        ),
+    ]
+}
+
+fn of_files_and_commands() -> Vec<Value> {
     let plain = || json!({ "type": "string" });
     let count = |about: &str| json!({ "type": "integer", "minimum": 0, "description": about });
-    let flag = |about: &str| json!({ "type": "boolean", "description": about });
+    let switch = || json!({ "type": "boolean" });
+    let number = || json!({ "type": "integer", "minimum": 0 });
     vec![
         define(
             "Read",
@@ -31,7 +221,7 @@ pub fn agent_definitions() -> Vec<Value> {
             json!({
                 "file_path": plain(),
                 "offset": count("First line to show, from 1."),
-                "limit": count("Number of lines."),
+                "limit": number(),
             }),
         ),
         define(
@@ -48,7 +238,7 @@ pub fn agent_definitions() -> Vec<Value> {
                 "file_path": plain(),
                 "old_string": plain(),
                 "new_string": plain(),
-                "replace_all": flag("Replace every occurrence."),
+                "replace_all": switch(),
             }),
         ),
         define(
@@ -57,16 +247,17 @@ pub fn agent_definitions() -> Vec<Value> {
             &["command"],
             json!({
                 "command": plain(),
-                "timeout": count("Milliseconds; 120000 unless given, at most 600000."),
-                "description": text("What it does, in five to ten words."),
-                "run_in_background": flag("Return at once; read it later with BashOutput."),
+                "timeout": count("Milliseconds, at most 600000."),
+                "description": plain(),
+                "run_in_background": switch(),
+                "dangerouslyDisableSandbox": switch(),
             }),
         ),
         define(
             "BashOutput",
             include_str!("../descriptions/agent/bash_output.md"),
             &["bash_id"],
-            json!({ "bash_id": plain(), "filter": text("Regular expression for lines to show.") }),
+            json!({ "bash_id": plain(), "filter": plain() }),
         ),
         define(
             "KillShell",
@@ -80,16 +271,16 @@ pub fn agent_definitions() -> Vec<Value> {
             &["pattern"],
             json!({
                 "pattern": plain(),
-                "path": text("File or folder; the working folder unless given."),
-                "glob": text("Names to search, such as `*.rs`."),
+                "path": plain(),
+                "glob": plain(),
                 "output_mode": { "type": "string", "enum": ["files_with_matches", "content", "count"] },
-                "-i": flag("Ignore case."),
-                "-n": flag("Line numbers, on unless false."),
-                "-A": count("Lines after."),
-                "-B": count("Lines before."),
-                "-C": count("Lines around."),
-                "multiline": flag("Let `.` match line ends."),
-                "head_limit": count("Most lines or files."),
+                "-i": switch(),
+                "-n": switch(),
+                "-A": number(),
+                "-B": number(),
+                "-C": number(),
+                "multiline": switch(),
+                "head_limit": number(),
             }),
         ),
         define(
@@ -113,7 +304,6 @@ pub fn agent_definitions() -> Vec<Value> {
                             "activeForm": plain(),
                         },
                         "required": ["content", "status"],
-                        "additionalProperties": false,
                     },
                 },
             }),

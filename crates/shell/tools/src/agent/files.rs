@@ -204,6 +204,7 @@ impl Inner {
         }
         files.replace(path, after, Access::Shared)?;
         self.read.note(path, after);
+        self.changes.after(call, path, after);
         Ok(())
     }
 }

@@ -10,16 +10,23 @@
 //!
 //! # Not here
 //! Permission (`dormouse-permit`); where the bytes of a changed file are kept ([`Changes`]); which
-//! commands are confined ([`Confine`]).
+//! commands are confined ([`Confine`]); memory, persons and the network ([`Services`]).
 
+mod ask;
 mod definitions;
 mod files;
 mod media;
 mod notebook;
+mod ports;
 mod shell;
 mod todo;
+mod web;
 
-pub use definitions::{AGENT_TOOLS, agent_definitions};
+pub use definitions::{AGENT_TOOLS, LEAN_TOOLS, SearchBy, Toolset, agent_definitions};
+pub use ports::{
+    Changes, Confine, MemoryDesk, NoChanges, NoOne, People, PersonAnswer, PersonOption,
+    PersonQuestion, Services, Unconfined,
+};
 pub use todo::{Todo, TodoState};
 
 use crate::background::on_thread;
@@ -28,17 +35,15 @@ use crate::input::parse;
 use crate::places::Places;
 use crate::reply::Failure;
 use crate::{glob, grep};
-use bytes::Bytes;
 use dormouse_context::offload::ToolOutput;
 use dormouse_core::block::Block;
-use dormouse_core::id::CallId;
 use dormouse_drive::{ToolCall, ToolFuture, ToolHost, ToolTraits};
 use dormouse_system::System;
 use files::FilesRead;
 use shell::{Attended, Shells, StopOnDrop};
-use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use web::Pages;
 
 /// Result of a tool: text, perhaps with images, or the failure.
 type Answer = Result<(String, Vec<Block>), Failure>;
@@ -52,41 +57,6 @@ pub struct AgentPlaces {
     pub results: PathBuf,
     /// Mark of the session's processes.
     pub mark: String,
-}
-
-/// Port that learns of every file before it changes, so that the change can be taken back.
-pub trait Changes: fmt::Debug + Send + Sync {
-    /// A call is about to change a file that has this content; `None` if there is no file yet.
-    ///
-    /// # Errors
-    /// The reason, if the content cannot be kept; the file is then left as it is.
-    fn before(&self, call: &CallId, path: &Path, content: Option<&Bytes>) -> Result<(), String>;
-}
-
-/// Keeps nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoChanges;
-
-impl Changes for NoChanges {
-    fn before(&self, _: &CallId, _: &Path, _: Option<&Bytes>) -> Result<(), String> {
-        Ok(())
-    }
-}
-
-/// Port that says which commands are confined.
-pub trait Confine: fmt::Debug + Send + Sync {
-    /// Folders below which the command of this call may write; `None` runs it as the user.
-    fn writable(&self, call: &ToolCall) -> Option<Vec<PathBuf>>;
-}
-
-/// Confines nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Unconfined;
-
-impl Confine for Unconfined {
-    fn writable(&self, _: &ToolCall) -> Option<Vec<PathBuf>> {
-        None
-    }
 }
 
 /// Tools of a conversation. Clones share everything.
@@ -105,16 +75,29 @@ struct Inner {
     shells: Shells,
     changes: Arc<dyn Changes>,
     confine: Arc<dyn Confine>,
+    services: Services,
+    pages: Pages,
     todos: Mutex<Vec<Todo>>,
 }
 
 impl AgentTools {
-    /// Tools that start in a folder.
+    /// Tools that start in a folder, for files and commands only.
     pub fn new(
         system: &System,
         places: AgentPlaces,
         changes: Arc<dyn Changes>,
         confine: Arc<dyn Confine>,
+    ) -> Self {
+        Self::with_services(system, places, changes, confine, Services::default())
+    }
+
+    /// Tools that start in a folder, with services beyond files and commands.
+    pub fn with_services(
+        system: &System,
+        places: AgentPlaces,
+        changes: Arc<dyn Changes>,
+        confine: Arc<dyn Confine>,
+        services: Services,
     ) -> Self {
         let anywhere = Places::anywhere(Arc::clone(&system.files), places.folder.clone());
         Self {
@@ -129,6 +112,8 @@ impl AgentTools {
                 places,
                 changes,
                 confine,
+                services,
+                pages: Pages::default(),
                 todos: Mutex::default(),
             }),
         }
@@ -162,7 +147,10 @@ impl ToolHost for AgentTools {
         ToolTraits {
             declared_limit: None,
             reads_files: tool == "Read",
-            only_reads: matches!(tool, "Read" | "Grep" | "Glob" | "BashOutput"),
+            only_reads: matches!(
+                tool,
+                "Read" | "Grep" | "Glob" | "BashOutput" | "WebFetch" | "WebSearch" | "SearchMemory"
+            ),
         }
     }
 
@@ -209,6 +197,11 @@ impl Inner {
             "Grep" => grep::grep(&self.desk, &parse(call)?),
             "Glob" => glob::glob(&self.desk, &parse(call)?),
             "TodoWrite" => self.todo_write(parse(call)?),
+            "WebFetch" => self.web_fetch(&parse(call)?),
+            "WebSearch" => self.web_search(&parse(call)?),
+            "AskUserQuestion" => self.ask_person(&call.id, &parse(call)?),
+            "Memory" => self.memory(call),
+            "SearchMemory" => self.search_memory(&parse(call)?),
             other => Err(Failure::failed(format!(
                 "There is no tool `{other}`; there are {}.",
                 AGENT_TOOLS.join(", ")

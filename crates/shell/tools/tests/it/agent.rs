@@ -250,7 +250,7 @@ fn images_notebooks_and_folders() {
     assert!(
         scene
             .fails("Read", &json!({ "file": 1 }))
-            .contains("does not fit")
+            .contains("`file_path` is missing")
     );
 }
 
@@ -439,6 +439,6 @@ fn the_definitions_are_short_and_complete() {
         .collect();
     assert_eq!(names, AGENT_TOOLS);
     let bytes: usize = definitions.iter().map(|it| it.to_string().len()).sum();
-    // About four bytes a token: a third of the room that prompt and tools have together.
-    assert!(bytes / 4 < 1_700, "{bytes}");
+    // About four bytes a token: half of the room that prompt and tools have together.
+    assert!(bytes / 4 < 2_500, "{bytes}");
 }

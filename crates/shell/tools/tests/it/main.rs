@@ -16,6 +16,9 @@ mod reading;
 #[cfg(test)]
 mod searching;
 #[cfg(test)]
+#[cfg(unix)]
+mod services;
+#[cfg(test)]
 mod shell;
 #[cfg(test)]
 mod writing;

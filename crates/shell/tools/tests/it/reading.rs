@@ -88,18 +88,20 @@ fn what_is_no_text_file() {
 #[test]
 fn inputs_that_do_not_fit() {
     let kit = Kit::new();
-    for input in [
-        json!({}),
-        json!({ "file_path": 3 }),
-        json!({ "file_path": "a", "offset": -1 }),
-        json!("a"),
-        json!(null),
+    for (input, said) in [
+        (json!({}), "`file_path` is missing; it must be a text."),
+        (
+            json!({ "file_path": 3 }),
+            "`file_path` is a number; it must be a text.",
+        ),
+        (
+            json!({ "file_path": "a", "offset": -1 }),
+            "`offset` is a number; it must be a whole number, not below 0.",
+        ),
+        (json!("a"), "The input is a text; it must be an object."),
+        (json!(null), "The input is missing; it must be an object."),
     ] {
-        let text = kit.fails("Read", &input);
-        assert!(
-            text.starts_with("The input does not fit the tool: "),
-            "{text}"
-        );
+        assert_eq!(kit.fails("Read", &input), said);
     }
 }
 

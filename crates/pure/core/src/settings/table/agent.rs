@@ -78,6 +78,13 @@ settings! {
     PERMISSIONS_FOLDERS: Vec<String> = "permissions.folders",
         list(&[]).scope(Scope::TrustedProject).combined();
 
+    /// Command line that searches the web; the words are appended as one argument, and its output is
+    /// the result.
+    WEB_SEARCH_COMMAND: Option<String> = "web.search_command", text().scope(Scope::User);
+
+    /// Let Anthropic's own servers search the web where the model is asked there. Each search is billed.
+    WEB_PROVIDER_SEARCH: bool = "web.provider_search", flag(true).scope(Scope::TrustedProject);
+
     /// Commands run at certain events.
     HOOKS: Option<toml::Value> = "hooks", structure().scope(Scope::TrustedProject).combined().hidden();
 

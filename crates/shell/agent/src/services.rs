@@ -1,0 +1,121 @@
+//! Services of the tools beyond files and commands: network, memory, search.
+
+use dormouse_core::record::Windows;
+use dormouse_core::settings::{Settings, keys};
+use dormouse_core::units::Tokens;
+use dormouse_host::{Host, HostError, Overwrite, SessionMatch, Which};
+use dormouse_model::web::SystemNetwork;
+use dormouse_tools::{MemoryDesk, SearchBy, Services, Toolset};
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Window below which prompt and tools are cut down, in tokens.
+const SMALL_WINDOW: Tokens = Tokens(32_000);
+/// Memories that a search shows; their lines are short.
+const MOST_MEMORIES: usize = 8;
+/// Passages of sessions that a search shows.
+const MOST_PASSAGES: usize = 12;
+/// Host of Anthropic's own interface: gateways in front of it may not know its tools.
+const ANTHROPIC_HOST: &str = "api.anthropic.com";
+
+/// Services for a session of this host.
+pub(crate) fn services(host: &Arc<Host>, memory: bool) -> Services {
+    Services {
+        network: Some(Arc::new(SystemNetwork)),
+        memory: memory.then(|| Arc::new(Desk(Arc::clone(host))) as _),
+        search_command: host.settings().get(keys::WEB_SEARCH_COMMAND),
+        ..Services::default()
+    }
+}
+
+/// Tools for a session of this host.
+pub(crate) fn toolset(host: &Host, memory: bool) -> Toolset {
+    let settings = host.settings();
+    let settings = &*settings;
+    let model = settings.get(keys::MODEL).unwrap_or_default();
+    let (window, _) = host.window_for(&model, &Windows::default());
+    let search = if settings.get(keys::WEB_SEARCH_COMMAND).is_some() {
+        SearchBy::Command
+    } else if settings.get(keys::WEB_PROVIDER_SEARCH) && asks_anthropic(settings) {
+        SearchBy::Provider
+    } else {
+        SearchBy::Nothing
+    };
+    Toolset {
+        memory,
+        search,
+        lean: window < SMALL_WINDOW,
+    }
+}
+
+/// True if requests go to Anthropic itself.
+fn asks_anthropic(settings: &Settings) -> bool {
+    let credential = settings.get(keys::ANTHROPIC_AUTH_TOKEN).is_some()
+        || settings.get(keys::ANTHROPIC_API_KEY).is_some();
+    let url = settings.get(keys::ANTHROPIC_BASE_URL);
+    let own = url.is_none_or(|url| {
+        let rest = url.trim().strip_prefix("https://").unwrap_or_default();
+        rest.split(['/', ':']).next() == Some(ANTHROPIC_HOST)
+    });
+    credential && own
+}
+
+/// Memory and sessions of the project.
+#[derive(Debug)]
+struct Desk(Arc<Host>);
+
+impl MemoryDesk for Desk {
+    fn command(&self, input: &Value) -> Result<String, String> {
+        let answer = self.0.memory_tool(&Which::Private, input, Overwrite::Allow);
+        match answer {
+            Ok(answer) if answer.is_error => Err(answer.content),
+            Ok(answer) => Ok(answer.content),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn search(&self, words: &str, most: usize) -> Result<String, String> {
+        let said = |error: HostError| error.to_string();
+        let mut text = String::new();
+        let memories = self.0.search_memories(words, MOST_MEMORIES).map_err(said)?;
+        for memory in &memories {
+            let gone = if memory.over { ", overtaken" } else { "" };
+            let _always = writeln!(text, "memory `{}`{gone}: {}", memory.path, memory.says());
+        }
+        let search = self.0.search_sessions(words, &[], MOST_PASSAGES);
+        let mut passages = 0;
+        if let Some(search) = search.map_err(said)? {
+            let found = search.run(&self.0, &AtomicBool::new(false), |found| {
+                // The question itself stands in the log by now.
+                if !is_question(found, words) && text.len() < most {
+                    passages += 1;
+                    passage(&mut text, found);
+                }
+                Ok::<_, std::convert::Infallible>(())
+            });
+            let Ok(_end) = found;
+        }
+        if memories.is_empty() && passages == 0 {
+            return Ok("Nothing has these words. Try fewer or other ones.".to_owned());
+        }
+        Ok(text)
+    }
+}
+
+/// True for the call that asked: its only text is the question.
+fn is_question(found: &SessionMatch, words: &str) -> bool {
+    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    found.role == "assistant" && plain(&found.snippet) == plain(words)
+}
+
+fn passage(text: &mut String, found: &SessionMatch) {
+    let session: String = found.session.chars().take(8).collect();
+    let time = found.time.as_deref().unwrap_or("");
+    let _always = writeln!(
+        text,
+        "\nsession {session} {time} ({}), {}:\n{}",
+        found.role, found.file, found.snippet
+    );
+}
