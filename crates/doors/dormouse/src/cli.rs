@@ -3,7 +3,7 @@
 
 use crate::commands::{
     completions, config, context, dream, eval, export, extract, gc, guard, log, memory, print,
-    recall, replay, search, sessions, sim, usage, view,
+    recall, replay, rewind, search, sessions, sim, usage, view,
 };
 use crate::output::{ColorChoice, Format};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum as _};
@@ -111,6 +111,8 @@ pub enum Command {
     Log(log::Args),
     /// Show the prompt as the model sees it, now or earlier
     View(view::Args),
+    /// Take a session back: conversation, changed files, or both
+    Rewind(rewind::Args),
     /// Add up tokens and dollars of sessions
     Usage(usage::Args),
     /// Play sessions under policies: what each costs, and why

@@ -18,7 +18,7 @@ pub const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Look",
         &[
-            "sessions", "context", "usage", "view", "log", "export", "convert",
+            "sessions", "context", "usage", "view", "log", "rewind", "export", "convert",
         ],
     ),
     (

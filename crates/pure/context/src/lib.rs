@@ -6,6 +6,7 @@ pub mod boundary;
 pub mod breakdown;
 pub mod breaker;
 pub mod category;
+pub mod checkpoints;
 pub mod clear;
 pub mod clearable;
 pub mod compaction;

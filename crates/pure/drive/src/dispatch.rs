@@ -40,6 +40,11 @@ impl Driver {
                 self.steering.push((id, content));
                 self.record_queue();
             }
+            // At once: a tool waits for the record before it changes a file.
+            Command::Note(change) if self.turn.is_some() => {
+                let noted = self.note(change);
+                self.done(id, noted);
+            }
             command => {
                 let prompt = matches!(command, Command::Prompt { .. });
                 self.commands.push_back((id, command));

@@ -1,5 +1,6 @@
 //! One conversation of an agent, from opening to closing.
 
+use crate::checkpoints::{Checkpoints, blobs, files_read};
 use crate::event::{Denied, Event, Listener};
 use crate::judge::Unattended;
 use crate::{prefix, services, surroundings};
@@ -14,7 +15,7 @@ use dormouse_host::{Host, HostError, SessionAsk};
 use dormouse_keeper::extraction::{Extracted, Extractor, RunKind};
 use dormouse_model::{Delta, Event as Piece};
 use dormouse_permit::Mode;
-use dormouse_tools::{AgentPlaces, AgentTools, NoChanges, Toolset};
+use dormouse_tools::{AgentPlaces, AgentTools, Toolset};
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
 
@@ -100,10 +101,11 @@ impl Agent {
             results: place.join("tool-results"),
             mark: id.as_str().to_owned(),
         };
+        let checkpoints = Arc::new(Checkpoints::new(blobs(&host, &place)));
         let tools = AgentTools::with_services(
             &system,
             places,
-            Arc::new(NoChanges),
+            Arc::clone(&checkpoints) as _,
             Arc::clone(&judge) as _,
             services::services(&host, texts.memory.is_some()),
         );
@@ -128,6 +130,8 @@ impl Agent {
             one_shot: ask.one_shot,
         };
         let mut session = opened.session;
+        checkpoints.attach(session.recorder());
+        tools.restore_read(files_read(session.conversation().state()));
         if opened.opened == Opened::New {
             let begin = surroundings::fragment(&system, &folder, &texts.today);
             session.inject(vec![begin]).await?;

@@ -53,6 +53,8 @@ pub struct Engine {
     questions: HashMap<EffectId, Question>,
     outgoing: mpsc::UnboundedReceiver<Outgoing>,
     replies: HashMap<CommandId, Result<Reply, DriveError>>,
+    /// Tools that wait until a record of theirs is stored.
+    recording: HashMap<CommandId, Option<std::sync::mpsc::Sender<bool>>>,
     commands: u64,
     /// The error behind the last request of the conversation that failed.
     model_error: Option<ModelError>,
@@ -81,6 +83,7 @@ impl Engine {
             questions: HashMap::new(),
             outgoing,
             replies: HashMap::new(),
+            recording: HashMap::new(),
             commands: 0,
             model_error: None,
             watched: None,
@@ -221,6 +224,12 @@ impl Engine {
                 self.model_error = Some(error);
                 None
             }
+            Outgoing::Note(change, waits) => {
+                self.commands += 1;
+                let id = CommandId(self.commands);
+                self.recording.insert(id, waits);
+                Some(Input::Command(id, Box::new(Command::Note(change))))
+            }
         }
     }
 
@@ -241,9 +250,15 @@ impl Engine {
             match effect {
                 Effect::Do(id, work) => self.start(id, work),
                 Effect::Stop(id) => self.stop(id),
-                Effect::Reply(id, reply) => {
-                    self.replies.insert(id, reply);
-                }
+                Effect::Reply(id, reply) => match self.recording.remove(&id) {
+                    Some(waits) => {
+                        // A tool that has given up waiting has left its file as it is.
+                        waits.map(|waits| waits.send(reply.is_ok()).ok());
+                    }
+                    None => {
+                        self.replies.insert(id, reply);
+                    }
+                },
                 Effect::Tell(notice) => {
                     self.subscribers.tell(&Told::Notice(notice.clone()));
                     (self.executor.ports.notices)(notice);

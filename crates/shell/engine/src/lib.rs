@@ -7,6 +7,7 @@ mod error;
 mod execute;
 mod fork;
 mod ports;
+mod recorder;
 mod session;
 mod setup;
 mod store;
@@ -24,6 +25,7 @@ pub use ports::{
     AskModel, Asker, CompactHooks, Companion, DiskRestorer, HookFuture, NoCompanion, NoHooks,
     NoTools, Notices, Restorer,
 };
+pub use recorder::{NotRecorded, Recorder};
 pub use session::{Session, TurnEnd};
 pub use setup::{Ports, SessionConfig, SessionPlace, SettingsSource};
 pub use store::{BlockingLog, LogStore, StoreFuture};

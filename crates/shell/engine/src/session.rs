@@ -7,6 +7,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::execute::{Executor, MOST_OF_LESSONS, blocking};
 use crate::ports::Catalog;
+use crate::recorder::Recorder;
 use crate::setup::{Ports, SessionConfig, SessionPlace, SettingsSource};
 use crate::subscribe::{Subscribers, Subscription};
 use bytes::Bytes;
@@ -253,6 +254,11 @@ impl Session {
     /// When the log cannot be written.
     pub async fn note(&mut self, change: StateChange) -> Result<(), EngineError> {
         self.run(Command::Note(change)).await.map(drop)
+    }
+
+    /// A recorder for tools and companions, which run beside the engine.
+    pub fn recorder(&self) -> Recorder {
+        Recorder(self.executor().outgoing.clone())
     }
 
     /// Records the usage of requests beside the conversation.

@@ -19,6 +19,7 @@ pub mod memory;
 pub mod print;
 pub mod recall;
 pub mod replay;
+pub mod rewind;
 pub mod search;
 pub mod sessions;
 pub mod sim;
@@ -44,6 +45,7 @@ pub fn run(cli: &Cli, app: &mut App) -> Outcome {
         Some(Command::Recall(args)) => recall::run(args, app),
         Some(Command::Search(args)) => search::run(args, app),
         Some(Command::View(args)) => view::run(args, app),
+        Some(Command::Rewind(args)) => rewind::run(args, app),
         Some(Command::Usage(args)) => usage::run(args, app),
         Some(Command::Replay(args)) => replay::run(args, app),
         Some(Command::Eval(args)) => eval::run(args, app),

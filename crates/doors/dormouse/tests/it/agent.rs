@@ -7,13 +7,13 @@ use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 /// A machine whose model answers by a script, one object a line.
-struct Scene {
-    machine: Machine,
+pub(crate) struct Scene {
+    pub(crate) machine: Machine,
     _provider: Running,
 }
 
 impl Scene {
-    fn new(script: &[Value], files: &[(&str, &str)]) -> Self {
+    pub(crate) fn new(script: &[Value], files: &[(&str, &str)]) -> Self {
         let machine = Machine::new(files);
         let lines: Vec<String> = script.iter().map(ToString::to_string).collect();
         machine.write("script.jsonl", &lines.join("\n"));
@@ -39,12 +39,12 @@ impl Scene {
         }
     }
 
-    fn run(&self, arguments: &[&str]) -> Run {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Run {
         self.machine.ran(&mut self.machine.command_of(arguments))
     }
 
     /// The frames that a run with `stream-json` printed.
-    fn frames(&self, arguments: &[&str]) -> Vec<Value> {
+    pub(crate) fn frames(&self, arguments: &[&str]) -> Vec<Value> {
         let all = [arguments, &["--output-format", "stream-json"]].concat();
         let run = self.run(&all);
         let lines = run.stdout.lines();
@@ -54,16 +54,16 @@ impl Scene {
     }
 }
 
-fn says(text: &str) -> Value {
+pub(crate) fn says(text: &str) -> Value {
     json!({ "content": [{ "text": text }] })
 }
 
-fn calls(tool: &str, input: &Value) -> Value {
+pub(crate) fn calls(tool: &str, input: &Value) -> Value {
     json!({ "content": [{ "tool": tool, "input": input }] })
 }
 
 /// Text of the result that a frame carries.
-fn result_of(frame: &Value) -> &str {
+pub(crate) fn result_of(frame: &Value) -> &str {
     let content = &frame["message"]["content"][0]["content"];
     content
         .as_str()
@@ -281,51 +281,4 @@ fn the_static_prefix_is_short() {
         .sum();
     // Prompt, tools, memory section, surroundings and the question together.
     assert!(tokens < 5_000, "{usage}");
-}
-
-#[test]
-fn memory_is_written_read_and_found_by_its_tools() {
-    let create = json!({ "command": "create", "path": "/memories/release.md",
-        "file_text": "---\nname: release\ndescription: Releases leave on Tuesday.\ntype: project\n---\nThe train leaves on Tuesday.\n" });
-    let script = [
-        calls("Memory", &create),
-        calls(
-            "Memory",
-            &json!({ "command": "view", "path": "/memories/release.md" }),
-        ),
-        calls("Bash", &json!({ "command": "echo the walrus sings" })),
-        calls("SearchMemory", &json!({ "query": "releases tuesday" })),
-        calls("SearchMemory", &json!({ "query": "walrus sings" })),
-        calls("SearchMemory", &json!({ "query": "unheard-of-xyzzy" })),
-        calls(
-            "AskUserQuestion",
-            &json!({ "questions": [{ "question": "Which?",
-            "options": [{ "label": "a" }, { "label": "b" }] }] }),
-        ),
-        says("Done."),
-    ];
-    let scene = Scene::new(&script, &[]);
-    let frames = scene.frames(&["--mode", "all", "-p", "go"]);
-    let results: Vec<&str> = frames
-        .iter()
-        .filter(|frame| frame["type"] == "user")
-        .map(result_of)
-        .collect();
-    assert_eq!(
-        results[0],
-        "File created successfully at: /memories/release.md"
-    );
-    assert!(results[1].contains("The train leaves"), "{}", results[1]);
-    assert!(
-        results[3].contains("memory `release.md`: Releases leave on Tuesday."),
-        "{}",
-        results[3]
-    );
-    // The output of this session's own command is found, the question itself is not.
-    assert!(results[4].contains("the walrus sings"), "{}", results[4]);
-    assert_eq!(
-        results[5],
-        "Nothing has these words. Try fewer or other ones."
-    );
-    assert!(results[6].contains("asked here"), "{}", results[6]);
 }

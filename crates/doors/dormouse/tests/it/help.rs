@@ -18,6 +18,7 @@ Look      sessions     List sessions with title, age, messages, tokens and cost
           usage        Add up tokens and dollars of sessions
           view         Show the prompt as the model sees it, now or earlier
           log          List the records of a transcript
+          rewind       Take a session back: conversation, changed files, or both
           export       Print a log for tools made for Claude Code transcripts
           convert      Make a log from another agent's transcript
 Remember  memory …     List, show, add, change and undo memories
@@ -83,6 +84,7 @@ Look:
   usage        Add up tokens and dollars of sessions
   view         Show the prompt as the model sees it, now or earlier
   log          List the records of a transcript
+  rewind       Take a session back: conversation, changed files, or both
   export       Print a log for tools made for Claude Code transcripts
   convert      Make a log from another agent's transcript
 

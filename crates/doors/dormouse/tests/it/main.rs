@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod agent;
 #[cfg(test)]
+mod agent_files;
+#[cfg(test)]
 mod bad_input;
 #[cfg(test)]
 mod config;

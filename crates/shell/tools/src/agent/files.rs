@@ -13,12 +13,13 @@ use crate::reply::{Failure, Reply, shorten};
 use bytes::Bytes;
 use dormouse_core::hash::Hash;
 use dormouse_core::id::CallId;
-use dormouse_system::{Access, FileKind};
+use dormouse_core::units::Millis;
+use dormouse_system::{Access, FileKind, Files};
 use similar::TextDiff;
 use std::collections::HashMap;
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Most bytes of a file that is edited or replaced: larger ones are data, and tools made for data
 /// change them better.
@@ -28,19 +29,83 @@ const LONGEST_DIFF: usize = 4_000;
 /// Lines around a change in a diff.
 const AROUND: usize = 3;
 
-/// Files that the conversation has read or written, with the hash of their content then.
+/// Files that the conversation has read or written, with their state then.
 #[derive(Debug, Default)]
-pub(super) struct FilesRead(Mutex<HashMap<PathBuf, Hash>>);
+pub(super) struct FilesRead(Mutex<HashMap<PathBuf, Known>>);
+
+/// State of a file as the conversation knows it.
+#[derive(Clone, Debug)]
+struct Known {
+    hash: Hash,
+    /// Length and time of change, by which a look tells cheaply that nothing happened; `None` after
+    /// a resume.
+    stamp: Option<(u64, Millis)>,
+    /// Content that was told to have come from outside.
+    told: Option<Hash>,
+}
+
+/// Largest number of files that are looked at after a command; a stat each, some milliseconds.
+const MOST_LOOKED_AT: usize = 1_000;
 
 impl FilesRead {
-    fn note(&self, path: &Path, content: &[u8]) {
-        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        files.insert(path.to_owned(), Hash::of(content));
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Known>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes the content of a file; true if it is news.
+    fn note(&self, files: &dyn Files, path: &Path, content: &[u8]) -> bool {
+        let hash = Hash::of(content);
+        let facts = files.metadata(path).ok();
+        let known = Known {
+            hash,
+            stamp: facts.map(|facts| (facts.len, facts.modified)),
+            told: None,
+        };
+        let before = self.lock().insert(path.to_owned(), known);
+        before.is_none_or(|before| before.hash != hash)
     }
 
     fn of(&self, path: &Path) -> Option<Hash> {
-        let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        files.get(path).copied()
+        self.lock().get(path).map(|known| known.hash)
+    }
+
+    /// Takes over the files that a resumed conversation has read.
+    pub(super) fn restore(&self, read: impl Iterator<Item = (PathBuf, Hash)>) {
+        let known = |hash| Known {
+            hash,
+            stamp: None,
+            told: None,
+        };
+        self.lock()
+            .extend(read.map(|(path, hash)| (path, known(hash))));
+    }
+
+    /// Files that are not as the conversation knows them, each state once. A file that is gone
+    /// counts.
+    pub(super) fn changed(&self, files: &dyn Files) -> Vec<(PathBuf, Option<Hash>)> {
+        let mut all = self.lock();
+        let mut changed = Vec::new();
+        for (path, known) in all.iter_mut().take(MOST_LOOKED_AT) {
+            let facts = files.metadata(path).ok();
+            let stamp = facts.map(|facts| (facts.len, facts.modified));
+            if stamp.is_some() && stamp == known.stamp {
+                continue;
+            }
+            let content = files.read(path, LARGEST_EDITED).ok();
+            let now = content.map(|content| Hash::of(&content));
+            if now == Some(known.hash) {
+                known.stamp = stamp;
+                continue;
+            }
+            // A file that is gone is told under a hash that no content has.
+            let state = now.unwrap_or_else(|| Hash::of(b"gone").link(0, Hash::of(b"")));
+            if known.told != Some(state) {
+                known.told = Some(state);
+                changed.push((path.clone(), now));
+            }
+        }
+        changed.sort();
+        changed
     }
 }
 
@@ -61,13 +126,13 @@ impl Inner {
             && let Ok(content) = self.system.files.read(&path, LARGEST_EDITED)
             && let Some(text) = notebook::text(&content)
         {
-            self.read.note(&path, &content);
+            self.note_read(&path, &content);
             return lines(Box::new(Cursor::new(text)), input).map(|text| (text, Vec::new()));
         }
         // A file that could be edited is hashed as it is shown; a larger one is shown all the same.
         let source: Box<dyn Read> = match self.system.files.read(&path, LARGEST_EDITED) {
             Ok(content) => {
-                self.read.note(&path, &content);
+                self.note_read(&path, &content);
                 Box::new(Cursor::new(content))
             }
             Err(error) if error.too_large() => {
@@ -161,6 +226,13 @@ impl Inner {
         Ok(changed(&path, &before, &after))
     }
 
+    fn note_read(&self, path: &Path, content: &[u8]) {
+        // Once for each content: reading on in a long file is no news.
+        if self.read.note(&*self.system.files, path, content) {
+            self.changes.read(path, Hash::of(content));
+        }
+    }
+
     /// Path of a file as the disk knows it: links are followed, since replacing one would leave its
     /// target as it was.
     fn path(&self, text: &str) -> Result<PathBuf, Failure> {
@@ -196,15 +268,14 @@ impl Inner {
     ) -> Result<(), Failure> {
         // First the way back, then the change.
         self.changes
-            .before(call, path, before)
+            .before(call, path, before, after)
             .map_err(|why| Failure::failed(format!("The old content cannot be kept: {why}.")))?;
         let files = &self.system.files;
         if let Some(folder) = path.parent() {
             files.create_dir_all(folder, Access::Shared)?;
         }
         files.replace(path, after, Access::Shared)?;
-        self.read.note(path, after);
-        self.changes.after(call, path, after);
+        self.read.note(&**files, path, after);
         Ok(())
     }
 }

@@ -37,6 +37,7 @@ use crate::reply::Failure;
 use crate::{glob, grep};
 use dormouse_context::offload::ToolOutput;
 use dormouse_core::block::Block;
+use dormouse_core::hash::Hash;
 use dormouse_drive::{ToolCall, ToolFuture, ToolHost, ToolTraits};
 use dormouse_system::System;
 use files::FilesRead;
@@ -123,6 +124,22 @@ impl AgentTools {
     pub fn todos(&self) -> Vec<Todo> {
         let todos = self.inner.todos.lock();
         todos.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes over the files that a resumed conversation has read, with the hashes of their contents.
+    pub fn restore_read(&self, read: impl Iterator<Item = (PathBuf, Hash)>) {
+        self.inner.read.restore(read);
+    }
+
+    /// Files that are not as the conversation knows them any more, each state once.
+    pub fn changed_outside(&self) -> Vec<PathBuf> {
+        let changed = self.inner.read.changed(&*self.inner.system.files);
+        changed.into_iter().map(|(path, _)| path).collect()
+    }
+
+    /// Background commands that have ended and were not told yet, by id and line.
+    pub fn ended(&self) -> Vec<(String, String)> {
+        self.inner.shells.ended()
     }
 
     /// Commands that run in the background, by id and line.

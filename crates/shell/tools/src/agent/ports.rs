@@ -1,6 +1,7 @@
 //! Ports of the conversation's tools: services that the caller brings.
 
 use bytes::Bytes;
+use dormouse_core::hash::Hash;
 use dormouse_core::id::CallId;
 use dormouse_drive::ToolCall;
 use dormouse_model::web::WebNetwork;
@@ -12,14 +13,21 @@ use std::sync::Arc;
 
 /// Port that learns of every file before it changes, so that the change can be taken back.
 pub trait Changes: fmt::Debug + Send + Sync {
-    /// A call is about to change a file that has this content; `None` if there is no file yet.
+    /// A call is about to give a file new content; `content` is the old one, `None` if there is no
+    /// file yet.
     ///
     /// # Errors
     /// The reason, if the content cannot be kept; the file is then left as it is.
-    fn before(&self, call: &CallId, path: &Path, content: Option<&Bytes>) -> Result<(), String>;
+    fn before(
+        &self,
+        call: &CallId,
+        path: &Path,
+        content: Option<&Bytes>,
+        after: &Bytes,
+    ) -> Result<(), String>;
 
-    /// The change was made, and the file now has this content.
-    fn after(&self, _call: &CallId, _path: &Path, _content: &Bytes) {}
+    /// The model was shown a file with this content.
+    fn read(&self, _path: &Path, _hash: Hash) {}
 }
 
 /// Keeps nothing.
@@ -27,7 +35,7 @@ pub trait Changes: fmt::Debug + Send + Sync {
 pub struct NoChanges;
 
 impl Changes for NoChanges {
-    fn before(&self, _: &CallId, _: &Path, _: Option<&Bytes>) -> Result<(), String> {
+    fn before(&self, _: &CallId, _: &Path, _: Option<&Bytes>, _: &Bytes) -> Result<(), String> {
         Ok(())
     }
 }

@@ -27,6 +27,8 @@ const OUTPUT_KEPT: u64 = 64 << 20;
 const OUTPUT_WHOLE: u64 = 2 << 20;
 /// Bytes that a result shows of a longer output, and of one that still grows.
 const OUTPUT_SHOWN: u64 = 30_000;
+/// Changed files that a result names; a formatter may touch hundreds.
+const MOST_NAMED: usize = 10;
 /// Commands that may run in the background at once.
 const MOST_RUNNING: usize = 32;
 /// Programs whose exit code 1 is an answer and no failure.
@@ -73,6 +75,8 @@ struct Background {
     running: Arc<dyn Running>,
     /// Bytes of output that the model has seen.
     seen: u64,
+    /// True if the model knows that it has ended.
+    told: bool,
 }
 
 impl Shells {
@@ -96,6 +100,19 @@ impl Shells {
             .filter(|(_, it)| it.running.wait(Duration::ZERO).is_none())
             .map(|(id, it)| (id.clone(), it.line.clone()))
             .collect()
+    }
+
+    /// Commands that have ended and were not told yet, by id and line.
+    pub(super) fn ended(&self) -> Vec<(String, String)> {
+        let mut state = self.lock();
+        let mut ended = Vec::new();
+        for (id, it) in &mut state.background {
+            if !it.told && it.running.wait(Duration::ZERO).is_some() {
+                it.told = true;
+                ended.push((id.clone(), it.line.clone()));
+            }
+        }
+        ended
     }
 
     pub(super) fn stop_all(&self) {
@@ -179,6 +196,7 @@ impl Inner {
                 output: order.output,
                 running,
                 seen: 0,
+                told: false,
             };
             let text = self.new_output(&mut background, None)?;
             self.shells.lock().background.insert(id.clone(), background);
@@ -201,6 +219,7 @@ impl Inner {
             said(end),
             moved,
             confined,
+            self.changed_by_command(),
         ]);
         let text = if text.is_empty() {
             "[no output]".to_owned()
@@ -212,6 +231,24 @@ impl Inner {
         } else {
             Err(Failure::Failed(text))
         }
+    }
+
+    /// Files that were read and are not as they were: a rewind does not know their content before.
+    fn changed_by_command(&self) -> String {
+        let changed = self.read.changed(&*self.system.files);
+        if changed.is_empty() {
+            return String::new();
+        }
+        let names = changed.iter().take(MOST_NAMED);
+        let names: Vec<String> = names.map(|(path, _)| path.display().to_string()).collect();
+        let more = match changed.len().saturating_sub(MOST_NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!(
+            "[changed since they were read: {}{more}; a rewind does not cover this]",
+            names.join(", ")
+        )
     }
 
     fn order(&self, call: &ToolCall, input: &Bash) -> Result<(String, Order), Failure> {
@@ -330,6 +367,7 @@ impl Inner {
         let mut shells = self.shells.lock();
         if let Some(kept) = shells.background.get_mut(&input.bash_id) {
             kept.seen = kept.seen.max(background.seen);
+            kept.told |= end.is_some();
         }
         Ok(joined([text, state]))
     }

@@ -32,7 +32,13 @@ struct Kept {
 }
 
 impl Changes for Kept {
-    fn before(&self, _: &CallId, path: &Path, content: Option<&Bytes>) -> Result<(), String> {
+    fn before(
+        &self,
+        _: &CallId,
+        path: &Path,
+        content: Option<&Bytes>,
+        _: &Bytes,
+    ) -> Result<(), String> {
         if self.full {
             return Err("the disk is full".to_owned());
         }
