@@ -7,6 +7,7 @@ use crate::help;
 use crate::output::{Format, Out, Report, Terminal, printable_lines};
 use crate::remark::words;
 use clap::{CommandFactory as _, FromArgMatches as _};
+use dormouse_config::Update;
 use dormouse_core::models::ModelTable;
 use dormouse_host::{ChosenBy, Host, Remark, SessionChosen, Transcripts};
 use dormouse_system::System;
@@ -16,6 +17,7 @@ use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 
 /// The surroundings of every command: machine, output, and the host once it is needed.
 #[derive(Debug)]
@@ -32,6 +34,8 @@ pub struct App {
     /// The host, opened by the first command that asks for it: `completions` and `sim` need no
     /// home.
     host: Option<Arc<Host>>,
+    /// Changes of the settings, for a command that lives on; the watcher ends with it.
+    updates: Option<Receiver<Update>>,
 }
 
 impl App {
@@ -46,6 +50,28 @@ impl App {
         let host = Arc::new(Host::open(&self.system, self.settings.clone())?);
         self.host = Some(Arc::clone(&host));
         Ok(host)
+    }
+
+    /// The host for a command that lives on: it follows changes of the settings files. Has to come
+    /// before the first call of [`App::host`].
+    ///
+    /// # Errors
+    /// As [`App::host`].
+    pub fn living_host(&mut self) -> Result<Arc<Host>, Failure> {
+        let mut host = Host::open(&self.system, self.settings.clone())?;
+        match host.watch() {
+            Ok(updates) => self.updates = Some(updates),
+            // The settings then stay as they were loaded.
+            Err(error) => self.note(&format!("changes of settings are not seen: {error}")),
+        }
+        let host = Arc::new(host);
+        self.host = Some(Arc::clone(&host));
+        Ok(host)
+    }
+
+    /// Models and prices, once the host is open.
+    pub fn models(&self) -> Option<Arc<ModelTable>> {
+        self.host.as_ref().map(|host| host.models())
     }
 
     /// The transcript of the session that a person means, and a note on which one it is where the
@@ -186,6 +212,7 @@ fn run(system: System, mut out: Out, arguments: Vec<OsString>) -> Exit {
         settings: cli.globals.settings(),
         escaped,
         host: None,
+        updates: None,
     };
     if let Err(why) = crate::trace::start(&app.system) {
         // Without its trace the program still does its work; the user is told and goes on.

@@ -41,9 +41,10 @@ Exit codes:
   2  wrong usage
   3  an input cannot be read: missing, a directory, no permission
   4  an input is not what it should be
-  5  refused: locked by another process, written by a newer version, or not let
-     through by the guard
+  5  refused: locked by another process, written by a newer version, not let
+     through by the guard or a hook, or the model declined
   6  a limit that was set has ended the agent's work
+  143  ended by SIGTERM; the session is closed in order
 
 With --json, results are JSON on stdout. An error is one object on stderr,
   {\"error\": {\"kind\", \"exit_code\", \"message\", \"causes\", \"hint\"}}

@@ -46,6 +46,8 @@ pub enum Exit {
     Refused = 5,
     /// A limit that the user set has ended the work; what was done is kept.
     Limit = 6,
+    /// The system has asked the program to end: 128 and the number of the signal, as shells count.
+    Terminated = 143,
 }
 
 impl From<Exit> for ExitCode {

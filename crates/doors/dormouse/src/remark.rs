@@ -58,6 +58,9 @@ pub fn words(remark: &Remark) -> String {
                 file.display()
             )
         }
+        Remark::HooksUntrusted { origin } => format!(
+            "hooks of {origin} are not run until this folder is trusted (`dormouse config trust`)"
+        ),
         Remark::WithoutModel { why } => format!("without a model: {why}"),
         Remark::NoMemory { why }
         | Remark::IndexNearlyFull { what: why }

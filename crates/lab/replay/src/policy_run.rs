@@ -24,7 +24,8 @@ use dormouse_core::settings::Settings;
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::Usd;
 use dormouse_drive::{
-    Command, CompactWish, Config, DriveError, Driver, LogStart, Notice, Role, RunsAll, SessionFiles,
+    Command, CompactWish, Config, DriveError, Driver, LogStart, NoHookPoints, Notice, Role,
+    RunsAll, SessionFiles,
 };
 use dormouse_model::Params;
 use dormouse_sim::{ConfigError, SimConfig, Simulator, Switches, TokenizerConfig};
@@ -440,7 +441,9 @@ fn open(
         // The recording's failures are its own: a refusal is final, and a retry would bill twice.
         retry: RetryPolicy::NEVER,
         fallback: None,
-        hooks: false,
+        hooks: Arc::new(NoHookPoints),
+        turn_facts: false,
+        budget: None,
         recall: false,
         lessons: None,
         explain: options.explain,

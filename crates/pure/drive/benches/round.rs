@@ -26,7 +26,7 @@ use dormouse_core::block::Block;
 use dormouse_core::record::Message;
 use dormouse_core::units::{Millis, Tokens};
 use dormouse_drive::{Command, CommandId, Config, Driver, Effect, Input, LogStart};
-use dormouse_drive::{EffectOutcome, Recorded, Work};
+use dormouse_drive::{EffectOutcome, NoHookPoints, Recorded, Work};
 use dormouse_testkit::conversation::{Shape, session};
 use std::time::{Duration, Instant};
 
@@ -57,7 +57,9 @@ fn resumed(messages: usize) -> Driver {
         ..LogStart::default()
     };
     let mut config = Config {
-        hooks: false,
+        hooks: Arc::new(NoHookPoints),
+        turn_facts: false,
+        budget: None,
         recall: false,
         window: Some(ROOM),
         ..tools::config()

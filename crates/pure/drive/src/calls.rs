@@ -1,7 +1,7 @@
 //! Tool calls, from the block that makes one to the record of its result.
 //!
 //! # Model
-//! A call goes asked → judged → waiting for a person, or running → ended. It starts when its block
+//! A call goes asked → hooks → judged → waiting for a person, or running → ended. It starts when its block
 //! is stored, and in order: consecutive calls that only read run together, a writing one runs
 //! alone. Its result is recorded as soon as it ends, regardless of the others. A refusal is a
 //! result.
@@ -12,6 +12,7 @@
 use crate::driver::Driver;
 use crate::effect::{Effect, EffectId, Work};
 use crate::error::DriveError;
+use crate::hooks::{CHANGED_INPUT, HookMoment, with_input};
 use crate::input::EffectOutcome;
 use crate::outbox::Running;
 use dormouse_ask::StopReason;
@@ -25,7 +26,7 @@ use std::fmt;
 use std::pin::Pin;
 
 /// Name prefix of facts about calls that wait for a person.
-const WAITING: &str = "waiting/";
+const WAITING: &str = crate::WAITING_FACT;
 
 /// Result of a call that was cancelled while it ran. Warns about effects, because the model would
 /// otherwise repeat the call.
@@ -106,10 +107,19 @@ pub trait ToolHost: fmt::Debug + Send + Sync {
 pub enum Judgement {
     /// Permission to run without a question.
     Run,
-    /// Question to a person, with its text.
-    Ask(String),
+    /// Question to a person.
+    Ask(PersonQuestion),
     /// Refusal, with the reason for the model.
     Refuse(String),
+}
+
+/// Question to a person about a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PersonQuestion {
+    /// Text of the question.
+    pub text: String,
+    /// Rules that would allow such calls for good, as they are written into settings.
+    pub lasting: Vec<String>,
 }
 
 /// Judge of calls: a pure function of call, rules, mode and roots.
@@ -133,18 +143,43 @@ impl Judge for RunsAll {
 pub(crate) struct PendingCall {
     pub(crate) call: ToolCall,
     /// Record that has to be stored before the call may start.
-    seq: Seq,
-    stage: Stage,
+    pub(crate) seq: Seq,
+    pub(crate) stage: Stage,
+    /// Call as it runs, where a hook or a person gave it another input.
+    pub(crate) runs: Option<ToolCall>,
+    /// Output that hooks look at.
+    pub(crate) output: Option<(ToolOutput, Option<Hash>)>,
+}
+
+impl PendingCall {
+    pub(crate) fn new(call: ToolCall, seq: Seq) -> Self {
+        Self {
+            call,
+            seq,
+            stage: Stage::Asked,
+            runs: None,
+            output: None,
+        }
+    }
+
+    /// The call as it is judged and run.
+    pub(crate) fn effective(&self) -> &ToolCall {
+        self.runs.as_ref().unwrap_or(&self.call)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Stage {
+pub(crate) enum Stage {
     Asked,
+    /// Hooks look at the call.
+    Hooking(EffectId),
     /// Result given by judge or person in place of the tool.
     Refused(String),
     Allowed,
     Waiting(EffectId),
     Running(EffectId),
+    /// Hooks look at the result.
+    Ran(EffectId),
     /// Result recorded, or on its way to the log.
     Ended,
 }
@@ -157,11 +192,7 @@ impl Driver {
             // twice.
             let known = self.calls.iter().any(|known| known.call.id == call.id);
             if !known {
-                self.calls.push(PendingCall {
-                    call,
-                    seq,
-                    stage: Stage::Asked,
-                });
+                self.calls.push(PendingCall::new(call, seq));
             }
         }
         self.start_calls();
@@ -188,12 +219,20 @@ impl Driver {
                     self.result_ended(at, output, None);
                 }
                 // A call must not overtake one before it, unless both only read.
-                Stage::Running(_) | Stage::Waiting(_) if only_reads => reading = true,
-                Stage::Running(_) | Stage::Waiting(_) | Stage::Asked => return,
+                Stage::Hooking(_) | Stage::Running(_) | Stage::Ran(_) | Stage::Waiting(_)
+                    if only_reads =>
+                {
+                    reading = true;
+                }
+                Stage::Hooking(_)
+                | Stage::Running(_)
+                | Stage::Ran(_)
+                | Stage::Waiting(_)
+                | Stage::Asked => return,
                 Stage::Allowed if !only_reads && reading => return,
                 Stage::Allowed => {
                     let call = &self.calls[at];
-                    let work = Work::RunTool(Box::new(call.call.clone()));
+                    let work = Work::RunTool(Box::new(call.effective().clone()));
                     let running = Running::Tool(call.call.id.clone());
                     let id = self.outbox.start_after(call.seq, running, work);
                     self.calls[at].stage = Stage::Running(id);
@@ -212,24 +251,43 @@ impl Driver {
             if self.calls[at].stage != Stage::Asked {
                 continue;
             }
-            let call = self.calls[at].call.clone();
-            self.calls[at].stage = match self.config.judge.judge(&call) {
-                Judgement::Run => Stage::Allowed,
-                Judgement::Refuse(why) => Stage::Refused(why),
-                Judgement::Ask(question) => {
-                    // Recorded, so that a restart asks again instead of treating the call as run.
-                    let fact = StateChange::Fact {
-                        name: format!("{WAITING}{}", call.id),
-                        value: json!(question),
-                    };
-                    self.note_quietly(fact);
-                    let seq = self.calls[at].seq;
-                    let running = Running::Person(call.id.clone());
-                    let call = Box::new(call);
-                    let work = Work::AskPerson { call, question };
-                    Stage::Waiting(self.outbox.start_after(seq, running, work))
-                }
-            };
+            if self.hooked(HookMoment::Call, Some(&self.calls[at].call.tool)) {
+                self.hook_call(at);
+            } else {
+                self.judge_call(at, false);
+            }
+        }
+    }
+
+    /// Judges a call; one that hooks allowed needs no question.
+    pub(crate) fn judge_call(&mut self, at: usize, allowed: bool) {
+        let judgement = self.config.judge.judge(self.calls[at].effective());
+        self.calls[at].stage = match judgement {
+            Judgement::Run => Stage::Allowed,
+            Judgement::Ask(_) if allowed => Stage::Allowed,
+            Judgement::Refuse(why) => Stage::Refused(why),
+            Judgement::Ask(question) => {
+                self.ask_person(at, question.text, question.lasting);
+                return;
+            }
+        };
+    }
+
+    /// Asks a person about a call.
+    pub(crate) fn ask_person(&mut self, at: usize, question: String, lasting: Vec<String>) {
+        let call = self.calls[at].effective().clone();
+        // Recorded, so that a restart asks again instead of treating the call as run.
+        self.note_quietly(StateChange::Fact {
+            name: format!("{WAITING}{}", call.id),
+            value: json!({ "question": question, "lasting": lasting }),
+        });
+        let running = Running::Person(call.id.clone());
+        let call = Box::new(call);
+        // A failed note has ended the turn and with it the calls.
+        if let Some(pending) = self.calls.get_mut(at) {
+            let work = Work::AskPerson { call, question };
+            let id = self.outbox.start_after(pending.seq, running, work);
+            pending.stage = Stage::Waiting(id);
         }
     }
 
@@ -240,6 +298,12 @@ impl Driver {
         let name = format!("{WAITING}{call}");
         let value = serde_json::Value::Null;
         self.note_quietly(StateChange::Fact { name, value });
+        if let EffectOutcome::PersonSaid {
+            input: Some(input), ..
+        } = &outcome
+        {
+            self.change_input(at, input.clone());
+        }
         // The call waits for this record: a restart that still found the question would run the
         // call a second time.
         self.calls[at].seq = self.journal.head_seq();
@@ -259,17 +323,24 @@ impl Driver {
         let Some(at) = self.calls.iter().position(|known| known.call.id == *call) else {
             return;
         };
-        self.calls[at].stage = Stage::Ended;
         let (output, digest) = match outcome {
-            EffectOutcome::ToolEnded { output, digest } => (*output, digest),
+            EffectOutcome::ToolEnded { output, digest } => {
+                let tool = &self.calls[at].call.tool;
+                if !self.cancelling() && self.hooked(HookMoment::Result, Some(tool)) {
+                    self.hook_result(at, *output, digest);
+                    return;
+                }
+                (*output, digest)
+            }
             _ => (refusal(call, STOPPED), None),
         };
+        self.calls[at].stage = Stage::Ended;
         self.result_ended(at, output, digest);
         self.start_calls();
         self.round_maybe_over();
     }
 
-    fn result_ended(&mut self, at: usize, output: ToolOutput, digest: Option<Hash>) {
+    pub(crate) fn result_ended(&mut self, at: usize, output: ToolOutput, digest: Option<Hash>) {
         let tool = self.calls[at].call.tool.clone();
         if let Err(error) = self.result_arrived(tool, output, digest) {
             self.fail_turn(error);
@@ -282,8 +353,17 @@ impl Driver {
         for at in 0..self.calls.len() {
             match self.calls[at].stage.clone() {
                 Stage::Ended => continue,
-                Stage::Running(id) | Stage::Waiting(id) if !self.outbox.stop(id) => continue,
+                Stage::Hooking(id) | Stage::Running(id) | Stage::Waiting(id) | Stage::Ran(id)
+                    if !self.outbox.stop(id) =>
+                {
+                    continue;
+                }
                 _ => {}
+            }
+            // The tool has run, whatever its hooks would have said.
+            if let Some((output, digest)) = self.calls[at].output.take() {
+                self.result_kept(at, output, digest);
+                continue;
             }
             if let Stage::Waiting(_) = self.calls[at].stage {
                 let name = format!("{WAITING}{}", self.calls[at].call.id);
@@ -321,13 +401,30 @@ impl Driver {
                 let known = id.is_some_and(|id| self.conversation.state().facts.contains_key(&id));
                 // A call beside it without such a question may have run: it is not run again.
                 if known {
-                    self.calls_asked(&[block], seq);
+                    self.ask_about(&block, seq);
                 }
             }
         }
     }
 
-    fn note_quietly(&mut self, change: StateChange) {
+    /// Asks once more about a call that has been through its hooks.
+    fn ask_about(&mut self, block: &Block, seq: Seq) {
+        let Some(call) = ToolCall::of(block) else {
+            return;
+        };
+        let facts = &self.conversation.state().facts;
+        let asked = facts.get(&format!("{WAITING}{}", call.id));
+        let (question, lasting) = asked.map_or_else(Default::default, read_question);
+        let changed = facts.get(&format!("{CHANGED_INPUT}{}", call.id));
+        let runs = changed.and_then(|input| with_input(&call, input));
+        self.calls.push(PendingCall {
+            runs,
+            ..PendingCall::new(call, seq)
+        });
+        self.ask_person(self.calls.len() - 1, question, lasting);
+    }
+
+    pub(crate) fn note_quietly(&mut self, change: StateChange) {
         if let Err(error) = self.note(change) {
             self.fail_turn(error);
         }
@@ -341,6 +438,14 @@ impl Driver {
             }
         }
     }
+}
+
+/// Question and rules of a waiting call, as recorded; logs of the first format have the text alone.
+pub fn read_question(fact: &serde_json::Value) -> (String, Vec<String>) {
+    let text = fact.as_str().or_else(|| fact["question"].as_str());
+    let rules = fact["lasting"].as_array().into_iter().flatten();
+    let rules = rules.filter_map(|rule| rule.as_str().map(str::to_owned));
+    (text.unwrap_or_default().to_owned(), rules.collect())
 }
 
 fn is_saving_results(running: &Running) -> bool {

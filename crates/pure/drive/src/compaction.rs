@@ -125,7 +125,7 @@ impl Driver {
                 self.compaction_over(run, outcome);
                 return;
             }
-            Step::RunHooks if !self.config.hooks => {
+            Step::RunHooks if !self.hooks_compaction() => {
                 let event = hooks_ran(HookAnswer::default());
                 self.compaction_event(run, event);
                 return;
@@ -286,7 +286,7 @@ impl Driver {
             Some(Job::Compact(mut run)) => {
                 run.parts = parts;
                 run.prefix = prefix;
-                if run.said_after.is_none() && self.config.hooks {
+                if run.said_after.is_none() && self.hooks_compaction() {
                     let point = HookPoint::AfterCompaction {
                         trigger: run.trigger,
                     };

@@ -2,6 +2,7 @@
 
 use crate::calls::{Judge, NoTraits, RunsAll, ToolCatalog};
 use crate::command::SwitchModel;
+use crate::hooks::{HookCatalog, NoHookPoints};
 use bytes::Bytes;
 use dormouse_ask::retry::RetryPolicy;
 use dormouse_ask::{Capabilities, Params};
@@ -16,6 +17,7 @@ use dormouse_core::models::ModelTable;
 use dormouse_core::record::{LineContext, WindowEvidence};
 use dormouse_core::settings::{Settings, keys};
 use dormouse_core::units::Tokens;
+use dormouse_core::usage::Usd;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -105,10 +107,15 @@ pub struct Config {
     pub retry: RetryPolicy,
     /// Model to switch to when this one stays overloaded; used once.
     pub fallback: Option<Box<SwitchModel>>,
-    /// True if the host has hooks; without them, no hook effects are emitted.
-    pub hooks: bool,
+    /// Hooks of the host, by moment; no hook effects are emitted where there are none.
+    pub hooks: Arc<dyn HookCatalog>,
     /// True if the host recalls memories; without it, no recall effects are emitted.
     pub recall: bool,
+    /// True if the end of every turn is recorded, for hosts that rebuild what they showed.
+    pub turn_facts: bool,
+    /// Money that may be spent from the opening on; the turn that has spent it ends before its next
+    /// request. Models without a price count nothing.
+    pub budget: Option<Usd>,
     /// Content of the lessons file, for a new session. A file of another version is ignored and
     /// learnt anew.
     pub lessons: Option<Bytes>,
@@ -146,8 +153,10 @@ impl Config {
             continuations: CONTINUATIONS,
             retry: RetryPolicy::default(),
             fallback: None,
-            hooks: false,
+            hooks: Arc::new(NoHookPoints),
             recall: false,
+            turn_facts: false,
+            budget: None,
             lessons: None,
             explain: false,
             seed: 0,

@@ -192,7 +192,9 @@ impl Driver {
                 _ => None,
             });
         let steering = self.steering.iter().map(|(_, content)| content);
-        let waiting: Vec<Value> = steering
+        let hooked = self.turn.iter().filter_map(|turn| turn.prompt.as_ref());
+        let waiting: Vec<Value> = hooked
+            .chain(steering)
             .chain(queued)
             .map(|blocks| to_json(blocks))
             .collect();

@@ -23,6 +23,7 @@ use dormouse_core::id::{RecordId, Seq};
 use dormouse_core::json::RawJson;
 use dormouse_core::record::{Body, Record, StateChange, UsageReport};
 use dormouse_core::units::Millis;
+use dormouse_core::usage::Usd;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -66,6 +67,8 @@ pub struct Driver {
     pub(crate) not_distilled: Option<RecordId>,
     /// True if the host was notified that the log cannot be written; the notice is given once.
     pub(crate) told_stopped: bool,
+    /// Total of the session at which its budget is spent.
+    pub(crate) budget_ends: Usd,
     /// Number of requests at which the lessons were written last.
     pub(crate) taught: u32,
     /// Summaries of the compactions since the session was opened, and the one it was resumed with.
@@ -178,6 +181,7 @@ impl Driver {
             Running::Tool(call) => self.tool_ended(&call, outcome),
             Running::Person(call) => self.person_ended(&call, outcome),
             Running::Hooks => self.hooks_ran(outcome),
+            Running::Hook(at) => self.hook_ended(&at, outcome),
             Running::Restore => self.restored(outcome),
             Running::Recall => self.recalled(outcome),
             Running::Child => self.child_ended(outcome),
@@ -221,7 +225,10 @@ impl Driver {
         }
         self.fail_withheld(error);
         let wanted = |running: &Running| {
-            matches!(running, Running::Ask(_) | Running::Tool(_) | Running::Child)
+            matches!(
+                running,
+                Running::Ask(_) | Running::Tool(_) | Running::Hook(_) | Running::Child
+            )
         };
         for id in self.outbox.all(wanted) {
             self.outbox.give_up(id);

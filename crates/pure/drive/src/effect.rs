@@ -114,7 +114,7 @@ pub struct NotesFiles {
 }
 
 /// Point at which hooks run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum HookPoint {
     /// Before the summary is requested; hooks may block the compaction.
     BeforeCompaction {
@@ -127,6 +127,32 @@ pub enum HookPoint {
     AfterCompaction {
         /// Cause of the compaction.
         trigger: Trigger,
+    },
+    /// Before a prompt becomes a message; hooks may keep it out or add to it.
+    Prompt {
+        /// Text of the prompt.
+        words: String,
+    },
+    /// Before a call is judged; hooks may refuse or allow it, or change its input.
+    Call {
+        /// Call of the model.
+        call: Box<ToolCall>,
+    },
+    /// After a tool has run, before its result is recorded; hooks may change what the model sees.
+    Result {
+        /// Call as it was run.
+        call: Box<ToolCall>,
+        /// Text of the result.
+        text: String,
+        /// True if the tool reported a failure.
+        is_error: bool,
+    },
+    /// After the last answer of a turn; hooks may send the model back to work.
+    Stop {
+        /// True if a hook has done so in this turn already.
+        again: bool,
+        /// Text of the answer.
+        last: String,
     },
 }
 

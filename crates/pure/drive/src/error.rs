@@ -6,6 +6,7 @@ use dormouse_ask::Failure;
 use dormouse_context::undo::UndoError;
 use dormouse_core::id::{RecordId, Seq};
 use dormouse_core::units::Tokens;
+use dormouse_core::usage::Usd;
 
 /// Reason why a store rejected a batch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -75,6 +76,12 @@ pub enum DriveError {
     /// Turn that reached its limit of requests.
     #[error("the turn was ended after {0} requests")]
     TooManyRequests(usize),
+    /// Budget that is spent.
+    #[error("the turn was ended: the budget of {0} is spent")]
+    BudgetSpent(Usd),
+    /// Prompt or turn that a hook stopped, with its reason.
+    #[error("stopped by a hook: {0}")]
+    StoppedByHook(String),
     /// Request parameters that cannot be serialised.
     #[error("the request's parameters cannot be serialised: {0}")]
     Params(String),

@@ -9,6 +9,7 @@ use crate::config::{Config, Current, Role};
 use crate::driver::Driver;
 use crate::effect::Work;
 use crate::error::DriveError;
+use crate::hooks::NoHookPoints;
 use crate::input::EffectOutcome;
 use crate::journal::{Journal, Keeping};
 use crate::layers::Job;
@@ -61,7 +62,9 @@ impl Driver {
             // A side task that is cut off is not worth a second request: its caller has a fallback.
             continuations: 0,
             fallback: None,
-            hooks: false,
+            hooks: Arc::new(NoHookPoints),
+            turn_facts: false,
+            budget: None,
             recall: false,
             explain: false,
             lessons: None,

@@ -16,6 +16,7 @@ use dormouse_core::id::MessageId;
 use dormouse_core::record::{FragmentKind, Record};
 use dormouse_core::settings::Settings;
 use dormouse_core::usage::TokenUsage;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Event reported to the driver.
@@ -66,6 +67,8 @@ pub enum EffectOutcome {
         allowed: bool,
         /// Explanation for the model if the call was refused.
         words: Option<String>,
+        /// Input that the person gave the call in place of the model's.
+        input: Option<Value>,
     },
     /// Outcome of running hooks.
     HooksRan(HookAnswer),
@@ -105,10 +108,31 @@ pub enum StreamEvent {
 pub struct HookAnswer {
     /// Instructions for the summary.
     pub instructions: Vec<String>,
-    /// Reason to refuse an automatic compaction; none allows it.
+    /// Reason to refuse an automatic compaction, a prompt or a call, or to go on with a turn.
     pub blocked: Option<String>,
     /// Parts to show to the model after the compaction.
     pub parts: Vec<RestoredPart>,
+    /// Verdict on a call; none leaves it to the rules.
+    pub verdict: Option<HookVerdict>,
+    /// Input for a call in place of the model's.
+    pub input: Option<Value>,
+    /// Result that the model sees in place of the tool's.
+    pub output: Option<String>,
+    /// Words for the model, one entry a hook.
+    pub context: Vec<String>,
+    /// Reason to end the turn at once; none goes on.
+    pub stop: Option<String>,
+}
+
+/// Verdict of hooks on a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HookVerdict {
+    /// No question: runs unless a rule refuses it.
+    Allow,
+    /// Question to a person, with the reason.
+    Ask(String),
+    /// Refusal, with the reason for the model.
+    Deny(String),
 }
 
 /// Fragment that recall, or another component, inserts into the conversation.

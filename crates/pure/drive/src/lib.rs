@@ -10,9 +10,11 @@ mod dispatch;
 mod distil;
 mod driver;
 mod effect;
+mod ending;
 mod error;
 mod fit;
 mod fork;
+mod hooks;
 mod ingest;
 mod input;
 mod journal;
@@ -31,7 +33,8 @@ mod snapshot;
 mod turn;
 
 pub use calls::{
-    Judge, Judgement, NoTraits, RunsAll, ToolCall, ToolCatalog, ToolFuture, ToolHost, ToolTraits,
+    Judge, Judgement, NoTraits, PersonQuestion, RunsAll, ToolCall, ToolCatalog, ToolFuture,
+    ToolHost, ToolTraits, read_question,
 };
 pub use command::{Command, CommandId, CompactWish, Reply, SwitchModel, When};
 pub use config::{CONTINUATIONS, Config, Current, PolicyChoice, Role, SessionFiles};
@@ -42,8 +45,9 @@ pub use effect::{
 };
 pub use error::{DriveError, StoreFailure};
 pub use fork::{ForkLimits, ForkReport};
+pub use hooks::{HookCatalog, HookMoment, NoHookPoints};
 pub use ingest::{Ingested, ingest};
-pub use input::{EffectOutcome, HookAnswer, Injection, Input, StreamEvent};
+pub use input::{EffectOutcome, HookAnswer, HookVerdict, Injection, Input, StreamEvent};
 pub use notice::Notice;
 pub use open::{LogStart, Opened, Recorded};
 pub use snapshot::{Activity, Snapshot};
@@ -51,3 +55,10 @@ pub use snapshot::{Activity, Snapshot};
 /// Name of the fact that lists prompts waiting for the current turn to end. Hosts read it to show
 /// the queue.
 pub const QUEUE_FACT: &str = "queue";
+
+/// Name of the fact that records the end of a turn: how it ended and after how many requests. Hosts
+/// rebuild what they showed from it.
+pub const TURN_FACT: &str = "turn";
+
+/// Name prefix of facts about calls that wait for a person; null when the person has answered.
+pub const WAITING_FACT: &str = "waiting/";

@@ -22,6 +22,7 @@ use dormouse_core::json::RawJson;
 use dormouse_core::record::{Body, FORMAT, MarkerPlace, Prefix, Record, SessionStart, Ttl};
 use dormouse_core::settings::Settings;
 use dormouse_core::units::{Millis, Tokens};
+use dormouse_core::usage::Usd;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -165,6 +166,7 @@ impl Driver {
             files: FilesRead::default(),
             not_distilled: None,
             told_stopped: false,
+            budget_ends: Usd::default(),
             taught: 0,
             summaries: Vec::new(),
         }
@@ -280,6 +282,10 @@ impl Driver {
     }
 
     fn settle_opening(&mut self) {
+        if let Some(budget) = self.config.budget {
+            self.budget_ends = self.spent() + budget;
+        }
+        self.keep_ran();
         self.requeue();
         self.ask_again();
         self.advance();

@@ -15,13 +15,25 @@ pub(crate) enum Running {
     Ask(AskFor),
     Tool(CallId),
     Person(CallId),
+    /// Hooks around a compaction.
     Hooks,
+    /// Hooks of a turn.
+    Hook(HookedAt),
     Restore,
     Recall,
     Child,
     /// Effect whose outcome is no longer awaited, with its former purpose if it was a request. Only
     /// its usage is recorded, because it was billed.
     GivenUp(Option<AskFor>),
+}
+
+/// Place in a turn at which hooks run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum HookedAt {
+    Prompt,
+    Call(CallId),
+    Result(CallId),
+    Stop,
 }
 
 /// Purpose of files being written.

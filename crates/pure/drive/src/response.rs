@@ -135,7 +135,12 @@ impl Driver {
             StopReason::WindowExceeded if may_continue && !self.recovered() => {
                 self.recover(None);
             }
-            _ => self.set_phase(Phase::Tidying(Moment::TurnEnd)),
+            _ => {
+                let answer = turn.answer.clone();
+                if !answer.is_some_and(|answer| self.hook_stop(&answer)) {
+                    self.set_phase(Phase::Tidying(Moment::TurnEnd));
+                }
+            }
         }
     }
 

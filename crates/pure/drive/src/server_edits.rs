@@ -102,7 +102,7 @@ impl Driver {
             before: Tokens::ZERO,
             after: Tokens::ZERO,
         };
-        if self.config.hooks {
+        if self.hooks_compaction() {
             let point = HookPoint::BeforeCompaction {
                 trigger,
                 wishes: Vec::new(),

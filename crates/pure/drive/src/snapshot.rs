@@ -21,6 +21,8 @@ pub enum Activity {
     Answering,
     /// Tools running, or waiting for a person.
     Calling,
+    /// Hooks that look at a prompt or at the end of a turn.
+    Hooks,
 }
 
 /// State of a conversation at one moment. Taking one copies a pointer and a few figures.
@@ -53,6 +55,7 @@ impl Driver {
             Some(Phase::Tidying(_)) => Activity::Tidying,
             Some(Phase::Sending | Phase::Answering) => Activity::Answering,
             Some(Phase::Calling) => Activity::Calling,
+            Some(Phase::HookingPrompt | Phase::HookingStop) => Activity::Hooks,
         };
         let (head, stored) = self.heads();
         Snapshot {

@@ -3,14 +3,16 @@
 //! Not here: planning a request (`request.rs`), taking in its response (`response.rs`), running
 //! calls (`calls.rs`).
 
+use crate::calls::Stage;
 use crate::command::{Command, CommandId, Reply, When};
 use crate::driver::Driver;
-use crate::effect::{Effect, RecallMoment, Seen, Work};
+use crate::effect::{RecallMoment, Seen, Work};
 use crate::error::DriveError;
 use crate::fit::FitMoment;
+use crate::hooks::{HookMoment, fragments};
 use crate::input::{EffectOutcome, Injection};
 use crate::layers::Tidied;
-use crate::outbox::{AskFor, Running, SaveFor};
+use crate::outbox::Running;
 use dormouse_ask::Response;
 use dormouse_context::layers::Moment;
 use dormouse_context::plan::Ending;
@@ -32,6 +34,8 @@ pub(crate) enum Extent {
 /// State of a turn: the outcome it waits for, or its next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
+    /// Hooks look at the prompt.
+    HookingPrompt,
     /// Recall searches memories for the prompt.
     RecallingPrompt,
     /// The layers plan and execute, at this moment of the turn.
@@ -44,6 +48,8 @@ pub(crate) enum Phase {
     Calling,
     /// Recall searches memories for the results.
     RecallingResults,
+    /// Hooks look at the end of the turn.
+    HookingStop,
 }
 
 /// Turn in progress, from its command to its reply.
@@ -63,6 +69,14 @@ pub(crate) struct Turn {
     pub(crate) fit_failed: bool,
     pub(crate) answer: Option<Box<Response>>,
     pub(crate) cancelled: bool,
+    /// Prompt that hooks look at; no message yet.
+    pub(crate) prompt: Option<Vec<Block>>,
+    /// Words of hooks, inserted at the end of the round.
+    pub(crate) hook_context: Vec<String>,
+    /// Reason of a hook to end the turn after this round.
+    pub(crate) stop: Option<String>,
+    /// Times that hooks have sent the model back to work.
+    pub(crate) stops_blocked: u32,
 }
 
 impl Turn {
@@ -80,6 +94,10 @@ impl Turn {
             fit_failed: false,
             answer: None,
             cancelled: false,
+            prompt: None,
+            hook_context: Vec::new(),
+            stop: None,
+            stops_blocked: 0,
         }
     }
 }
@@ -97,14 +115,32 @@ impl Driver {
     /// Starts a turn with a prompt of the user. The prompt is recorded before recall starts, so
     /// that a crash during recall does not lose it.
     pub(crate) fn prompt(&mut self, reply: Option<CommandId>, content: Vec<Block>) {
-        let words = words_of(&content);
         self.turn = Some(Turn::new(
             reply,
             Extent::Whole,
             Phase::Tidying(Moment::BeforeRequest),
         ));
+        self.forget_ended_calls();
+        if self.hooked(HookMoment::Prompt, None) {
+            self.hook_prompt(words_of(&content), content);
+        } else {
+            self.said(content, Vec::new());
+        }
+    }
+
+    /// Calls of a restart that were answered without a turn are no part of the next one: it would
+    /// wait for a round that is over.
+    fn forget_ended_calls(&mut self) {
+        self.calls.retain(|call| call.stage != Stage::Ended);
+    }
+
+    /// Records the prompt of the turn with the words of its hooks, and recalls.
+    pub(crate) fn said(&mut self, content: Vec<Block>, context: Vec<String>) {
+        let words = words_of(&content);
+        self.set_phase(Phase::Tidying(Moment::BeforeRequest));
         let said = self.emit(Body::Message(Message::user(content)));
-        if let Err(error) = said.and_then(|_| self.forget_recovery()) {
+        let said = said.and_then(|_| self.inject(fragments(&context)));
+        if let Err(error) = said.and_then(|()| self.forget_recovery()) {
             self.fail_turn(error);
             return;
         }
@@ -123,6 +159,7 @@ impl Driver {
             Extent::Whole | Extent::Step => Moment::BeforeRequest,
         };
         self.turn = Some(Turn::new(reply, extent, Phase::Tidying(moment)));
+        self.forget_ended_calls();
         // A step continues a turn that may already have been compacted for length; resetting the
         // fact here would allow one compaction per step.
         if extent != Extent::Step
@@ -196,7 +233,9 @@ impl Driver {
                     Err(error) => self.fail_turn(error),
                 },
                 Some(
-                    Phase::RecallingPrompt
+                    Phase::HookingPrompt
+                    | Phase::HookingStop
+                    | Phase::RecallingPrompt
                     | Phase::Answering
                     | Phase::Calling
                     | Phase::RecallingResults,
@@ -239,6 +278,20 @@ impl Driver {
         // Checked before recall and layers, which would be wasted on a request that is never sent.
         if requests >= self.config.most_requests {
             self.fail_turn(DriveError::TooManyRequests(self.config.most_requests));
+            return;
+        }
+        if let Some(budget) = self.config.budget
+            && self.spent() >= self.budget_ends
+        {
+            self.fail_turn(DriveError::BudgetSpent(budget));
+            return;
+        }
+        if let Some(why) = self.turn.as_mut().and_then(|turn| turn.stop.take()) {
+            self.fail_turn(DriveError::StoppedByHook(why));
+            return;
+        }
+        if let Err(error) = self.inject_context() {
+            self.fail_turn(error);
             return;
         }
         if self.config.recall && !calls.is_empty() {
@@ -286,7 +339,7 @@ impl Driver {
 
     /// Turns prompts that no round of calls took in into turns of their own. They are already in
     /// the recorded queue.
-    fn queue_steering(&mut self) {
+    pub(crate) fn queue_steering(&mut self) {
         // Reversed: each is pushed to the front, and the oldest has to end up first.
         for (reply, content) in std::mem::take(&mut self.steering).into_iter().rev() {
             let when = When::Queue;
@@ -308,112 +361,6 @@ impl Driver {
             }
         }
         Ok(())
-    }
-
-    /// Ends a turn successfully.
-    pub(crate) fn turn_over(&mut self) {
-        let Some(turn) = self.turn.take() else {
-            return;
-        };
-        self.calls.clear();
-        self.queue_steering();
-        let reply = match (turn.extent, turn.answer) {
-            (Extent::Whole, Some(response)) => Reply::TurnEnded {
-                response,
-                requests: turn.requests,
-            },
-            (Extent::Step, Some(response)) => Reply::Answered(response),
-            _ => Reply::Done,
-        };
-        self.reply_stored(turn.reply, Ok(reply));
-        // A step is followed by more steps of the same turn; `EndTurn` closes it.
-        if turn.extent != Extent::Step {
-            self.outbox.push(Effect::TurnOver);
-        }
-    }
-
-    /// Ends a turn with an error. Records already emitted stay valid.
-    pub(crate) fn fail_turn(&mut self, error: DriveError) {
-        let Some(turn) = self.turn.take() else {
-            return;
-        };
-        // Otherwise a late outcome of this turn would be taken for one of the next.
-        let of_turn = |running: &Running| {
-            matches!(
-                running,
-                Running::Ask(AskFor::Turn)
-                    | Running::Recall
-                    | Running::Tool(_)
-                    | Running::Person(_)
-                    | Running::Save(SaveFor::Results | SaveFor::Round)
-            )
-        };
-        for id in self.outbox.all(of_turn) {
-            self.outbox.give_up(id);
-        }
-        self.asks.remove(&AskFor::Turn);
-        self.calls.clear();
-        self.results.clear();
-        self.queue_steering();
-        self.reply(turn.reply, Err(error));
-        self.outbox.push(Effect::TurnOver);
-    }
-
-    /// Cancels the turn and everything that runs for it.
-    pub(crate) fn cancel(&mut self) {
-        let Some(turn) = &mut self.turn else {
-            self.cancel_job();
-            return;
-        };
-        turn.cancelled = true;
-        self.cancel_calls();
-        self.cancel_job();
-        self.stop_notes();
-        let of_turn = |running: &Running| {
-            matches!(
-                running,
-                Running::Ask(AskFor::Turn) | Running::Recall | Running::Child
-            )
-        };
-        for id in self.outbox.all(of_turn) {
-            // An attempt that was never started has no outcome that would remove it.
-            if self.outbox.stop(id) {
-                self.asks.remove(&AskFor::Turn);
-            }
-        }
-        // A retry that waits for its time has no effect to stop.
-        self.asks
-            .retain(|use_for, asking| *use_for != AskFor::Turn || asking.is_under_way());
-    }
-
-    /// Ends a cancelled turn once nothing runs for it any more; returns whether it did.
-    fn cancelled(&mut self) -> bool {
-        let of_turn = |running: &Running| {
-            matches!(
-                running,
-                Running::Ask(AskFor::Turn)
-                    | Running::Recall
-                    | Running::Tool(_)
-                    | Running::Person(_)
-                    | Running::Child
-                    // Saves are not stopped: their records name the files and follow when the save
-                    // has ended.
-                    | Running::Save(_)
-            )
-        };
-        if self.outbox.any(of_turn) {
-            return false;
-        }
-        // Calls that arrived after the cancel, or whose person answered after it.
-        self.cancel_calls();
-        let Some(turn) = self.turn.take() else {
-            return false;
-        };
-        self.calls.clear();
-        self.queue_steering();
-        self.reply_stored(turn.reply, Err(DriveError::Cancelled));
-        self.outbox.push(Effect::TurnOver);
-        true
     }
 
     /// Memories and files that the model has been shown.

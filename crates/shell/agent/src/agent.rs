@@ -1,23 +1,26 @@
-//! One conversation of an agent, from opening to closing.
+//! One agent: a session with its tools, permissions and memory, opened and closed.
+//!
+//! # Not here
+//! The loop that takes commands and tells events: `run`.
 
 use crate::checkpoints::{Checkpoints, blobs, files_read};
-use crate::event::{Denied, Event, Listener};
-use crate::judge::Unattended;
+use crate::handle::AgentHandle;
+use crate::hooks::HookRunner;
+use crate::judge::Judging;
+use crate::protocol::{OpenedSession, PROTOCOL};
+use crate::question::UserAnswers;
+use crate::stream::{EventSender, stream};
 use crate::{prefix, services, surroundings};
-use dormouse_context::offload::ToolOutput;
-use dormouse_core::block::Block;
 use dormouse_core::id::SessionId;
-use dormouse_core::usage::{TokenUsage, Usd};
-use dormouse_core::usage_book::UsageSum;
-use dormouse_drive::{Notice, Opened, ToolCall, ToolFuture, ToolHost, ToolTraits};
-use dormouse_engine::{EngineError, Session, Told};
+use dormouse_core::usage::Usd;
+use dormouse_drive::Opened;
+use dormouse_engine::{Asker, EngineError, Session};
 use dormouse_host::{Host, HostError, SessionAsk};
-use dormouse_keeper::extraction::{Extracted, Extractor, RunKind};
-use dormouse_model::{Delta, Event as Piece};
-use dormouse_permit::Mode;
+use dormouse_keeper::extraction::{Extractor, RunKind};
+use dormouse_permit::{Behaviour, Mode, Origin, Rule, RuleError};
 use dormouse_tools::{AgentPlaces, AgentTools, Toolset};
-use std::sync::{Arc, Mutex};
-use tokio::sync::mpsc;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 pub use dormouse_host::Resume;
 
@@ -33,6 +36,15 @@ pub enum AgentError {
     /// A tool's definition cannot be written as JSON.
     #[error("the tools cannot be described")]
     Tools(#[from] serde_json::Error),
+    /// A rule that was given for this session cannot be read.
+    #[error(transparent)]
+    Rule(#[from] RuleError),
+    /// A new session was to get an id that another one has.
+    #[error("there is a session {0} already")]
+    SessionTaken(SessionId),
+    /// The agent's task has ended before its time.
+    #[error("the agent has ended unexpectedly")]
+    Ended,
 }
 
 /// Wishes for an agent that is opened.
@@ -40,88 +52,119 @@ pub enum AgentError {
 pub struct AgentAsk {
     /// Session to go on with.
     pub resume: Resume,
+    /// Id of a new session or of a copy; `None` for a fresh one.
+    pub session: Option<SessionId>,
+    /// True to go on with a copy: the session that was named stays as it is.
+    pub fork: bool,
+    /// Model by its name and the way to ask it; `None` for the one of the settings.
+    pub model: Option<(String, Arc<dyn Asker>)>,
     /// Answer to calls that no rule decides.
     pub mode: Mode,
+    /// True if the client answers questions; without that they are refusals.
+    pub attended: bool,
+    /// Rules for this session that allow calls.
+    pub allow: Vec<String>,
+    /// Rules for this session that refuse calls.
+    pub deny: Vec<String>,
+    /// Further folders in which files may be read and written.
+    pub folders: Vec<PathBuf>,
+    /// Words that follow the system prompt.
+    pub append_system: Option<String>,
     /// Most requests of one turn of the user; `None` for no limit.
     pub most_requests: Option<usize>,
+    /// Most money from the opening on; `None` for no limit.
+    pub budget: Option<Usd>,
     /// True if the run ends with its first answer: whether such runs teach is a setting.
     pub one_shot: bool,
 }
 
-/// End of a turn.
-#[derive(Clone, Debug)]
-pub struct Turn {
-    /// Text of the last answer.
-    pub text: String,
-    /// Reason why the model stopped.
-    pub stop_reason: String,
-    /// Number of requests.
-    pub requests: usize,
-    /// True if the limit of requests ended the turn.
-    pub cut: bool,
+impl Default for AgentAsk {
+    fn default() -> Self {
+        Self {
+            resume: Resume::New,
+            session: None,
+            fork: false,
+            model: None,
+            mode: Mode::Ask,
+            attended: false,
+            allow: Vec::new(),
+            deny: Vec::new(),
+            folders: Vec::new(),
+            append_system: None,
+            most_requests: None,
+            budget: None,
+            one_shot: false,
+        }
+    }
 }
 
-/// An agent with an open session.
+/// An agent with an open session, before and inside its task.
 #[derive(Debug)]
-pub struct Agent {
-    host: Arc<Host>,
-    session: Session,
-    id: SessionId,
-    tools: AgentTools,
-    toolset: Toolset,
-    judge: Arc<Unattended>,
-    extractor: Option<Extractor>,
-    results: mpsc::UnboundedReceiver<ToolOutput>,
+pub(crate) struct Agent {
+    pub(crate) host: Arc<Host>,
+    pub(crate) session: Session,
+    pub(crate) id: SessionId,
+    pub(crate) tools: AgentTools,
+    pub(crate) judge: Arc<Judging>,
+    pub(crate) answers: UserAnswers,
+    pub(crate) extractor: Option<Extractor>,
+    pub(crate) hooks: Arc<HookRunner>,
+    pub(crate) events: EventSender,
+}
+
+/// Opens a session with tools, permissions and memory, and starts its task. Needs a tokio runtime.
+/// The task ends with [`crate::Command::Quit`], or when every sender of commands is gone.
+///
+/// # Errors
+/// When no model is set, no session has the name, a rule cannot be read, or the log cannot be
+/// written.
+pub async fn open(host: Arc<Host>, ask: AgentAsk) -> Result<AgentHandle, AgentError> {
+    let (events, stream) = stream();
+    let (agent, opened) = Agent::open(host, ask, events).await?;
+    Ok(AgentHandle::start(agent, opened, stream))
 }
 
 impl Agent {
-    /// Opens a session with tools, permissions and memory. Needs a tokio runtime.
-    ///
-    /// # Errors
-    /// When no model is set, no session has the name, or the log cannot be written.
-    pub async fn open(host: Arc<Host>, ask: AgentAsk) -> Result<Self, AgentError> {
+    async fn open(
+        host: Arc<Host>,
+        ask: AgentAsk,
+        events: EventSender,
+    ) -> Result<(Self, OpenedSession), AgentError> {
         let system = host.system().clone();
         let folder = host.places().current_dir.clone();
         let texts = host.session_texts()?;
-        let permissions = host.permissions();
+        let judge = Arc::new(judging(&host, &ask, &events)?);
         let toolset = services::toolset(&host, texts.memory.is_some());
-        let prefix = prefix::render(&texts, &toolset, &permissions.rules)?;
-        let resumed = host.resumed(&ask.resume)?;
-        let id = resumed.unwrap_or_else(|| SessionId::new(system.ids.fresh()));
+        let append = ask.append_system.as_deref();
+        let prefix = prefix::render(&texts, &toolset, &judge.rules(), append)?;
+        let id = chosen(&host, &ask)?;
         let place = host.session_folder(&id)?;
-        let source = Arc::clone(&host);
-        let judge = Arc::new(Unattended {
-            permissions: Arc::new(move || source.permissions()),
-            mode: ask.mode,
-            writable: vec![folder.clone(), std::env::temp_dir()],
-            denied: Mutex::default(),
-        });
         let places = AgentPlaces {
             folder: folder.clone(),
             results: place.join("tool-results"),
             mark: id.as_str().to_owned(),
         };
         let checkpoints = Arc::new(Checkpoints::new(blobs(&host, &place)));
+        let answers = UserAnswers::new(ask.attended);
         let tools = AgentTools::with_services(
             &system,
             places,
             Arc::clone(&checkpoints) as _,
             Arc::clone(&judge) as _,
-            services::services(&host, texts.memory.is_some()),
+            services::services(&host, texts.memory.is_some(), &answers),
         );
-        let (sender, results) = mpsc::unbounded_channel();
-        let most_requests = ask.most_requests.unwrap_or(usize::MAX);
+        let hooks = HookRunner::new(&host, &id, &place, Arc::clone(&judge), events.clone());
+        let hooks = Arc::new(hooks);
         let opened = host
             .open_session(SessionAsk {
                 session: Some(id),
                 prefix,
-                tools: Arc::new(Announced {
-                    tools: tools.clone(),
-                    results: sender,
-                }),
-                model: None,
+                tools: Arc::new(tools.clone()),
+                model: ask.model,
                 judge: Arc::clone(&judge) as _,
-                most_requests,
+                most_requests: ask.most_requests.unwrap_or(usize::MAX),
+                budget: ask.budget,
+                hooks: Arc::clone(&hooks) as _,
                 notices: Arc::new(|_| {}),
             })
             .await?;
@@ -132,11 +175,25 @@ impl Agent {
         let mut session = opened.session;
         checkpoints.attach(session.recorder());
         tools.restore_read(files_read(session.conversation().state()));
-        if opened.opened == Opened::New {
-            let begin = surroundings::fragment(&system, &folder, &texts.today);
-            session.inject(vec![begin]).await?;
+        let resumed = opened.opened == Opened::Resumed;
+        let mut begin = Vec::new();
+        if !resumed {
+            begin.push(surroundings::fragment(&system, &folder, &texts.today));
         }
-        Ok(Self {
+        begin.extend(hooks.session_start(resumed, session.model()).await);
+        if !begin.is_empty() {
+            session.inject(begin).await?;
+        }
+        let facts = OpenedSession {
+            protocol: PROTOCOL,
+            session: opened.id.clone(),
+            resumed,
+            model: session.model().to_owned(),
+            mode: judge.mode(),
+            folder: folder.display().to_string(),
+            tools: tool_names(&judge, &toolset),
+        };
+        let agent = Self {
             extractor: opened
                 .memory
                 .map(|(keeper, _)| Extractor::new(keeper, kind, texts.known)),
@@ -144,211 +201,68 @@ impl Agent {
             session,
             id: opened.id,
             tools,
-            toolset,
             judge,
-            results,
-        })
-    }
-
-    /// Id by which the session can be opened again.
-    pub fn id(&self) -> &SessionId {
-        &self.id
-    }
-
-    /// Model it talks to.
-    pub fn model(&self) -> &str {
-        self.session.model()
-    }
-
-    /// Names of the tools it has.
-    pub fn tool_names(&self) -> Vec<&'static str> {
-        let rules = self.host.permissions().rules;
-        let names = self.toolset.names().into_iter();
-        names.filter(|name| !rules.hides(name)).collect()
-    }
-
-    /// Tokens and dollars of the whole session so far; no dollars where a price is unknown.
-    pub fn spent(&self) -> (TokenUsage, Option<Usd>) {
-        let totals = &self.session.conversation().state().totals;
-        let sums = totals.sums(&self.host.models());
-        let mut all = UsageSum::default();
-        for sum in sums.values() {
-            all.add(sum);
-        }
-        let cost = (all.unpriced == 0).then_some(all.cost);
-        (all.usage, cost)
-    }
-
-    /// Calls that did not run for lack of permission.
-    pub fn denied(&self) -> Vec<Denied> {
-        self.judge.denied()
-    }
-
-    /// One turn: the user says something, the agent works until it is done. Dropping the future
-    /// stops the turn; everything that arrived before is kept.
-    ///
-    /// # Errors
-    /// When the model does not answer, the window is full, or the log cannot be written.
-    pub async fn prompt(
-        &mut self,
-        words: &str,
-        listener: Listener<'_>,
-    ) -> Result<Turn, AgentError> {
-        let mut told = self.session.subscribe();
-        let mut response = Answering::default();
-        let ended = {
-            let turn = self.session.turn(vec![Block::text(words)]);
-            tokio::pin!(turn);
-            loop {
-                tokio::select! {
-                    biased;
-                    // Events first: a turn that has ended must not hide its last words.
-                    told = told.next() => response.tell(told, listener),
-                    Some(output) = self.results.recv() => listener(result(&output)),
-                    ended = &mut turn => break ended,
-                }
-            }
+            answers,
+            hooks,
+            events,
         };
-        while let Some(told) = told.try_next() {
-            response.tell(told, listener);
-        }
-        while let Ok(output) = self.results.try_recv() {
-            listener(result(&output));
-        }
-        self.learn(ended.is_ok(), listener).await?;
-        let ended = match ended {
-            Err(EngineError::TooManyRequests(requests)) => {
-                return Ok(Turn {
-                    text: String::new(),
-                    stop_reason: "tool_use".to_owned(),
-                    requests,
-                    cut: true,
-                });
-            }
-            ended => ended?,
-        };
-        let texts = ended
-            .response
-            .blocks
-            .iter()
-            .filter_map(Block::readable_text);
-        Ok(Turn {
-            text: texts.collect::<Vec<_>>().join("\n"),
-            stop_reason: ended.response.stop_reason.as_str().to_owned(),
-            requests: ended.requests,
-            cut: false,
-        })
-    }
-
-    /// Draws memories from the turn, beside the conversation.
-    async fn learn(&mut self, finished: bool, listener: Listener<'_>) -> Result<(), AgentError> {
-        if let Some(extractor) = &mut self.extractor {
-            if let Some(extracted) = extractor.collect(&mut self.session).await? {
-                saved(&extracted, listener);
-            }
-            extractor.after_turn(&mut self.session, finished).await?;
-        }
-        Ok(())
-    }
-
-    /// Ends the session: waits for what is being learnt, ends every process of the tools, and writes
-    /// the state down.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
-    pub async fn close(mut self, listener: Listener<'_>) -> Result<(), AgentError> {
-        // Also where the rest fails: no process outlives its session.
-        self.tools.close();
-        if let Some(extractor) = &mut self.extractor {
-            for extracted in extractor.finish(&mut self.session).await? {
-                saved(&extracted, listener);
-            }
-        }
-        self.session.close().await?;
-        Ok(())
+        Ok((agent, facts))
     }
 }
 
-fn saved(extracted: &Extracted, listener: Listener<'_>) {
-    if let Some(notice) = extracted.notice() {
-        listener(Event::Saved(notice));
+/// Id of the session that is opened; a copy is made where one is wished for.
+fn chosen(host: &Host, ask: &AgentAsk) -> Result<SessionId, AgentError> {
+    let resumed = host.resumed(&ask.resume)?;
+    let fresh = || SessionId::new(host.system().ids.fresh());
+    match resumed {
+        Some(resumed) if !ask.fork => return Ok(resumed),
+        None if ask.session.is_none() => return Ok(fresh()),
+        _ => {}
     }
-}
-
-fn result(output: &ToolOutput) -> Event {
-    Event::Results {
-        content: vec![output.whole()],
+    let id = ask.session.clone().unwrap_or_else(fresh);
+    let log = host.session_log(&id)?;
+    if host.system().files.metadata(&log).is_ok() {
+        return Err(AgentError::SessionTaken(id));
     }
+    if let Some(parent) = resumed {
+        host.fork_session_as(&parent, &id)?;
+    }
+    Ok(id)
 }
 
-/// The response that is being streamed.
-#[derive(Debug, Default)]
-struct Answering {
-    id: Option<String>,
-    model: Option<Arc<str>>,
-    usage: Option<TokenUsage>,
+/// Names of the tools that no rule hides.
+fn tool_names(judge: &Judging, toolset: &Toolset) -> Vec<String> {
+    let rules = judge.rules();
+    let names = toolset.names().into_iter();
+    let names = names.filter(|name| !rules.hides(name));
+    names.map(str::to_owned).collect()
 }
 
-impl Answering {
-    fn tell(&mut self, told: Told, listener: Listener<'_>) {
-        match told {
-            Told::Answer(piece) => self.piece(piece, listener),
-            // Pieces are told by themselves, considerations are for explanations, and nobody is asked
-            // here: the judge has refused such calls.
-            Told::Notice(Notice::Answer(_) | Notice::Considered { .. }) | Told::Question(..) => {}
-            Told::Notice(notice) => listener(Event::Notice(notice.to_string())),
-            Told::Lagged(_) => listener(Event::Notice(
-                "some of the output was too fast to be shown; the session has all of it".to_owned(),
-            )),
+/// The judge with the rules that were given for this session.
+fn judging(host: &Arc<Host>, ask: &AgentAsk, events: &EventSender) -> Result<Judging, AgentError> {
+    let source = Arc::clone(host);
+    let folder = host.places().current_dir.clone();
+    let folders: Vec<PathBuf> = ask.folders.iter().map(|path| folder.join(path)).collect();
+    let further = folders.clone();
+    let permissions = Arc::new(move || {
+        let mut permissions = source.permissions();
+        permissions.ground.further.extend(further.iter().cloned());
+        permissions
+    });
+    let mut writable = vec![folder.clone(), std::env::temp_dir()];
+    writable.extend(folders);
+    let judge = Judging::new(
+        permissions,
+        ask.mode,
+        ask.attended,
+        writable,
+        events.clone(),
+    );
+    let origin = Origin::new("the command line", folder);
+    for (behaviour, rules) in [(Behaviour::Allow, &ask.allow), (Behaviour::Deny, &ask.deny)] {
+        for rule in rules {
+            judge.add_rule(behaviour, Rule::parse(rule, &origin)?);
         }
     }
-
-    fn piece(&mut self, piece: Piece, listener: Listener<'_>) {
-        match piece {
-            Piece::MessageStart { id, model, usage } => {
-                self.id = Some(id.to_string());
-                self.model = Some(model);
-                self.usage = Some(usage);
-            }
-            Piece::Delta {
-                delta: Delta::Text(text),
-                ..
-            } => listener(Event::Text(text)),
-            Piece::BlockStop {
-                block: Some(block), ..
-            } => listener(Event::Assistant {
-                id: self.id.clone(),
-                model: self.model.clone(),
-                content: vec![block],
-                usage: self.usage,
-                stop_reason: None,
-            }),
-            Piece::Usage(usage) => self.usage = Some(usage),
-            _ => {}
-        }
-    }
-}
-
-/// Tools whose results are told.
-#[derive(Debug)]
-struct Announced {
-    tools: AgentTools,
-    results: mpsc::UnboundedSender<ToolOutput>,
-}
-
-impl ToolHost for Announced {
-    fn traits(&self, tool: &str) -> ToolTraits {
-        self.tools.traits(tool)
-    }
-
-    fn run(&self, call: ToolCall) -> ToolFuture {
-        let run = self.tools.run(call);
-        let results = self.results.clone();
-        Box::pin(async move {
-            let output = run.await;
-            // Without a listener the log has it all the same.
-            let _unheard = results.send(output.clone());
-            output
-        })
-    }
+    Ok(judge)
 }

@@ -14,7 +14,7 @@ use dormouse_core::id::{CallId, Seq, SessionId};
 use dormouse_core::record::{FoldedState, Record};
 use dormouse_core::show;
 use dormouse_drive::RunsAll;
-use dormouse_engine::{EngineError, NoTools, Recorder, Session};
+use dormouse_engine::{EngineError, NoHooks, NoTools, Recorder, Session};
 use dormouse_host::{Host, HostError, Resume, SessionAsk};
 use dormouse_store::{Blobs as _, FileBlobs};
 use dormouse_system::{Access, Files, OptionalFile as _};
@@ -327,7 +327,7 @@ pub async fn rewind(host: &Arc<Host>, ask: &RewindAsk) -> Result<Rewound, Rewind
     // The usual prefix: another one would be recorded as a break of the cache.
     let texts = host.session_texts()?;
     let toolset = services::toolset(host, texts.memory.is_some());
-    let prefix = prefix::render(&texts, &toolset, &host.permissions().rules)?;
+    let prefix = prefix::render(&texts, &toolset, &host.permissions().rules, None)?;
     let opened = host.open_session(SessionAsk {
         session: Some(id),
         prefix,
@@ -335,6 +335,8 @@ pub async fn rewind(host: &Arc<Host>, ask: &RewindAsk) -> Result<Rewound, Rewind
         model: None,
         judge: Arc::new(RunsAll),
         most_requests: 0,
+        budget: None,
+        hooks: Arc::new(NoHooks),
         notices: Arc::new(|_| {}),
     });
     let mut session = opened.await?.session;

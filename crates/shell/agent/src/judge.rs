@@ -1,68 +1,143 @@
 //! Permission for the calls of a conversation.
 
-use crate::event::Denied;
-use dormouse_drive::{Judge, Judgement, ToolCall};
+use crate::protocol::Event;
+use crate::question::ASK_USER;
+use crate::stream::EventSender;
+use dormouse_drive::{Judge, Judgement, PersonQuestion, ToolCall};
 use dormouse_host::{CallText, Permissions};
-use dormouse_permit::{Mode, Ruling, Verdict};
+use dormouse_permit::{Behaviour, Mode, Rule, Rules, Ruling, Verdict};
 use dormouse_tools::Confine;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Rules in force whenever a call is judged; settings may change while a session runs.
 pub(crate) type PermissionSource = Arc<dyn Fn() -> Permissions + Send + Sync>;
 
-/// Judge of a session that nobody watches: questions are refusals.
-pub(crate) struct Unattended {
-    pub(crate) permissions: PermissionSource,
-    pub(crate) mode: Mode,
+/// Judge of a session's calls.
+pub(crate) struct Judging {
+    permissions: PermissionSource,
+    /// True if a person answers questions; without one they are refusals.
+    attended: bool,
     /// Folders below which a confined command may write.
-    pub(crate) writable: Vec<PathBuf>,
-    pub(crate) denied: Mutex<Vec<Denied>>,
+    writable: Vec<PathBuf>,
+    events: EventSender,
+    state: Mutex<State>,
 }
 
-impl fmt::Debug for Unattended {
+#[derive(Debug, Default)]
+struct State {
+    mode: Mode,
+    /// Rules of this session: of the command line, and those a person gave for as long as it runs.
+    rules: Vec<(Behaviour, Rule)>,
+}
+
+impl fmt::Debug for Judging {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Unattended")
-            .field("mode", &self.mode)
+        f.debug_struct("Judging")
+            .field("attended", &self.attended)
             .finish_non_exhaustive()
     }
 }
 
-impl Unattended {
+impl Judging {
+    pub(crate) fn new(
+        permissions: PermissionSource,
+        mode: Mode,
+        attended: bool,
+        writable: Vec<PathBuf>,
+        events: EventSender,
+    ) -> Self {
+        Self {
+            permissions,
+            attended,
+            writable,
+            events,
+            state: Mutex::new(State {
+                mode,
+                ..State::default()
+            }),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        self.state().mode
+    }
+
+    pub(crate) fn set_mode(&self, mode: Mode) {
+        self.state().mode = mode;
+    }
+
+    /// Adds a rule for as long as the session runs.
+    pub(crate) fn add_rule(&self, behaviour: Behaviour, rule: Rule) {
+        self.state().rules.push((behaviour, rule));
+    }
+
+    /// Every rule in force, those of this session included.
+    pub(crate) fn rules(&self) -> Rules {
+        self.permissions().rules
+    }
+
+    fn permissions(&self) -> Permissions {
+        let mut permissions = (self.permissions)();
+        for (behaviour, rule) in &self.state().rules {
+            permissions.rules.add(*behaviour, rule.clone());
+        }
+        permissions
+    }
+
     fn verdict(&self, call: &ToolCall) -> (CallText, Verdict) {
-        let block: serde_json::Value =
-            serde_json::from_slice(call.block.bytes()).unwrap_or_default();
-        let text = CallText {
-            tool: call.tool.clone(),
-            input: block.get("input").cloned().unwrap_or_default(),
-        };
-        let judged = (self.permissions)().judge(&text, self.mode);
+        let text = call_text(call);
+        let mode = self.mode();
+        let judged = self.permissions().judge(&text, mode);
         (text, judged.verdict)
     }
 
-    /// Calls that did not run, in order.
-    pub(crate) fn denied(&self) -> Vec<Denied> {
-        let denied = self.denied.lock();
-        denied.unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
     fn deny(&self, call: &ToolCall, text: CallText) {
-        let mut denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
-        denied.push(Denied {
-            tool_name: text.tool,
-            tool_use_id: call.id.as_str().to_owned(),
-            tool_input: text.input,
+        self.events.tell(Event::Refused {
+            call: call.id.clone(),
+            tool: text.tool,
+            input: text.input,
         });
     }
 }
 
-impl Judge for Unattended {
+/// The call as rules read it.
+pub(crate) fn call_text(call: &ToolCall) -> CallText {
+    let block: serde_json::Value = serde_json::from_slice(call.block.bytes()).unwrap_or_default();
+    CallText {
+        tool: call.tool.clone(),
+        input: block.get("input").cloned().unwrap_or_default(),
+    }
+}
+
+impl Judge for Judging {
     fn judge(&self, call: &ToolCall) -> Judgement {
         let (text, verdict) = self.verdict(call);
         let because = &verdict.because;
         let why = match &verdict.ruling {
+            // A question of the model always waits for its answer, whatever the mode.
+            Ruling::Run | Ruling::RunConfined | Ruling::Ask { .. }
+                if call.tool == ASK_USER && self.attended =>
+            {
+                return Judgement::Ask(PersonQuestion {
+                    text: "The model asks you something.".to_owned(),
+                    lasting: Vec::new(),
+                });
+            }
+            // The tool itself says that nobody is there.
+            Ruling::Ask { .. } if call.tool == ASK_USER => return Judgement::Run,
             Ruling::Run | Ruling::RunConfined => return Judgement::Run,
+            Ruling::Ask { lasting } if self.attended => {
+                return Judgement::Ask(PersonQuestion {
+                    text: because.to_string(),
+                    lasting: lasting.iter().map(ToString::to_string).collect(),
+                });
+            }
             Ruling::Refuse => format!("Not allowed: {because}."),
             Ruling::Ask { lasting } if lasting.is_empty() => {
                 format!("Not allowed: nobody can be asked here, and {because}.")
@@ -78,7 +153,7 @@ impl Judge for Unattended {
     }
 }
 
-impl Confine for Unattended {
+impl Confine for Judging {
     fn writable(&self, call: &ToolCall) -> Option<Vec<PathBuf>> {
         let (_, verdict) = self.verdict(call);
         (verdict.ruling == Ruling::RunConfined).then(|| self.writable.clone())

@@ -2,16 +2,26 @@
 
 mod agent;
 mod checkpoints;
-mod event;
+mod figures;
+mod handle;
+mod hooks;
 mod judge;
 mod prefix;
+pub mod protocol;
+mod question;
+mod run;
 mod services;
+mod stream;
 mod surroundings;
 
-pub use agent::{Agent, AgentAsk, AgentError, Resume, Turn};
+pub use agent::{AgentAsk, AgentError, Resume, open};
 pub use checkpoints::{
     FileRewound, RewindAsk, RewindError, RewindPart, Rewound, rewind, rewind_points,
 };
 pub use dormouse_context::checkpoints::RewindPoint;
 pub use dormouse_permit::{Mode, UnknownMode};
-pub use event::{Denied, Event, Listener};
+pub use figures::{Figures, ModelFigures};
+pub use handle::{AgentHandle, Commands};
+pub use protocol::{Ask, Command, Event, Told, TurnEnd};
+pub use question::ASK_USER;
+pub use stream::EventStream;

@@ -21,6 +21,7 @@ pub(crate) fn render(
     texts: &SessionTexts,
     toolset: &Toolset,
     rules: &Rules,
+    append: Option<&str>,
 ) -> Result<Arc<RenderedPrefix>, serde_json::Error> {
     let offered = |definition: &Value| {
         let name = definition["name"].as_str().unwrap_or_default();
@@ -33,6 +34,10 @@ pub(crate) fn render(
     if let Some(memory) = &texts.memory {
         let memory = if toolset.lean { LEAN_MEMORY } else { memory };
         system.push(Part::block("memory", &Block::text(memory.trim_end())));
+    }
+    // Behind everything else: sessions without such words share the bytes before them.
+    if let Some(append) = append.filter(|text| !text.trim().is_empty()) {
+        system.push(Part::block("appended", &Block::text(append)));
     }
     let instructions = texts.instructions.as_deref();
     let fragments = instructions.map(|text| Part::block("instructions", &Block::text(text)));
@@ -66,7 +71,7 @@ mod tests {
 
     /// Tokens of a prefix, by the denser tokeniser of the table.
     fn tokens(toolset: &Toolset) -> u64 {
-        let prefix = render(&texts(), toolset, &Rules::default()).unwrap();
+        let prefix = render(&texts(), toolset, &Rules::default(), None).unwrap();
         let table = ModelTable::builtin();
         let by = |model: &str| {
             let bytes = table.lookup(model).info.bytes_per_token;

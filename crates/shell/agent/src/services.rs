@@ -1,5 +1,6 @@
 //! Services of the tools beyond files and commands: network, memory, search.
 
+use crate::question::UserAnswers;
 use dormouse_core::record::Windows;
 use dormouse_core::settings::{Settings, keys};
 use dormouse_core::units::Tokens;
@@ -21,8 +22,9 @@ const MOST_PASSAGES: usize = 12;
 const ANTHROPIC_HOST: &str = "api.anthropic.com";
 
 /// Services for a session of this host.
-pub(crate) fn services(host: &Arc<Host>, memory: bool) -> Services {
+pub(crate) fn services(host: &Arc<Host>, memory: bool, answers: &UserAnswers) -> Services {
     Services {
+        people: Arc::new(answers.clone()),
         network: Some(Arc::new(SystemNetwork)),
         memory: memory.then(|| Arc::new(Desk(Arc::clone(host))) as _),
         search_command: host.settings().get(keys::WEB_SEARCH_COMMAND),

@@ -18,7 +18,8 @@ use dormouse_core::record::Record;
 use dormouse_core::settings::Settings;
 use dormouse_core::units::Millis;
 use dormouse_drive::{
-    Command, CommandId, DriveError, Driver, Effect, EffectId, EffectOutcome, Input, Reply, Work,
+    Command, CommandId, DriveError, Driver, Effect, EffectId, EffectOutcome, Input, Reply,
+    ToolCall, Work,
 };
 use dormouse_model::ModelError;
 use dormouse_system::Clock;
@@ -32,10 +33,21 @@ use tokio::task::JoinSet;
 /// A question that waits for a person.
 #[derive(Debug)]
 pub struct Question {
-    /// Name of the tool that waits for permission.
-    pub tool: String,
+    /// Call that waits for permission.
+    pub call: ToolCall,
     /// The question, for people.
     pub text: String,
+}
+
+/// A person's word on a call.
+#[derive(Clone, Debug, Default)]
+pub struct PersonAnswer {
+    /// True if the call may run.
+    pub allowed: bool,
+    /// Explanation for the model, if the call was refused.
+    pub words: Option<String>,
+    /// Input in place of the model's.
+    pub input: Option<serde_json::Value>,
 }
 
 /// A driver on tokio.
@@ -51,6 +63,8 @@ pub struct Engine {
     /// Effects that only wait for a disk; [`Engine::settle_disk`] waits for these.
     on_disk: HashSet<EffectId>,
     questions: HashMap<EffectId, Question>,
+    /// Records of the append under way, told to subscribers once they are stored.
+    appending: Option<(EffectId, Arc<[Record]>)>,
     outgoing: mpsc::UnboundedReceiver<Outgoing>,
     replies: HashMap<CommandId, Result<Reply, DriveError>>,
     /// Tools that wait until a record of theirs is stored.
@@ -81,6 +95,7 @@ impl Engine {
             stops: HashMap::new(),
             on_disk: HashSet::new(),
             questions: HashMap::new(),
+            appending: None,
             outgoing,
             replies: HashMap::new(),
             recording: HashMap::new(),
@@ -109,10 +124,14 @@ impl Engine {
     }
 
     /// A person's word on a call.
-    pub fn answer(&mut self, id: EffectId, allowed: bool, words: Option<String>) {
+    pub fn answer(&mut self, id: EffectId, answer: PersonAnswer) {
         // Answered once: a second click finds no question and changes nothing.
         if self.questions.remove(&id).is_some() {
-            let outcome = EffectOutcome::PersonSaid { allowed, words };
+            let outcome = EffectOutcome::PersonSaid {
+                allowed: answer.allowed,
+                words: answer.words,
+                input: answer.input,
+            };
             self.tell(Input::Ended(id, Box::new(outcome)));
         }
     }
@@ -150,6 +169,22 @@ impl Engine {
                 return None;
             }
         }
+    }
+
+    /// The reply to a command, if it is there.
+    pub fn take_reply(&mut self, id: CommandId) -> Option<Result<Reply, DriveError>> {
+        self.replies.remove(&id)
+    }
+
+    /// Waits for the next thing that happens and handles it; `false` if nothing is under way.
+    /// Cancel-safe: a dropped future loses nothing.
+    pub async fn advance(&mut self) -> bool {
+        self.step().await
+    }
+
+    /// Ends every task and waits until it is gone: a log is free to be opened again afterwards.
+    pub(crate) async fn shut_down(&mut self) {
+        self.tasks.shutdown().await;
     }
 
     /// Runs until nothing is under way.
@@ -199,6 +234,7 @@ impl Engine {
                 self.effects.remove(&task).map(|id| {
                     self.stops.remove(&id);
                     self.on_disk.remove(&id);
+                    self.told_stored(id, &outcome);
                     Input::Ended(id, Box::new(outcome))
                 })
             }
@@ -215,6 +251,16 @@ impl Engine {
             None => {}
         }
         true
+    }
+
+    /// Tells subscribers the records of an append that went well.
+    fn told_stored(&mut self, id: EffectId, outcome: &EffectOutcome) {
+        let Some((_, records)) = self.appending.take_if(|(appending, _)| *appending == id) else {
+            return;
+        };
+        if matches!(outcome, EffectOutcome::Appended(Ok(()))) {
+            self.subscribers.tell(&Told::Stored(records));
+        }
     }
 
     fn incoming(&mut self, outgoing: Outgoing) -> Option<Input> {
@@ -275,7 +321,7 @@ impl Engine {
         match work {
             Work::AskPerson { call, question } => {
                 let question = Question {
-                    tool: call.tool,
+                    call: *call,
                     text: question,
                 };
                 self.subscribers
@@ -287,6 +333,15 @@ impl Engine {
                 // once, in order.
                 if let (Work::Append(batch), Some(watched)) = (&work, &mut self.watched) {
                     watched.extend(batch.records.iter().cloned());
+                }
+                match &work {
+                    Work::Append(batch) if self.subscribers.are_there() => {
+                        self.appending = Some((id, batch.records.iter().cloned().collect()));
+                    }
+                    Work::RunTool(call) => {
+                        self.subscribers.tell(&Told::Started(call.id.clone()));
+                    }
+                    _ => {}
                 }
                 if is_on_disk(&work) {
                     self.on_disk.insert(id);

@@ -4,6 +4,7 @@ use dormouse_ask::Failure;
 use dormouse_context::undo::UndoError;
 use dormouse_core::id::{RecordId, Seq};
 use dormouse_core::units::Tokens;
+use dormouse_core::usage::Usd;
 use dormouse_drive::{DriveError, StoreFailure};
 use dormouse_model::ModelError;
 use dormouse_store::ReadError;
@@ -57,6 +58,12 @@ pub enum EngineError {
     /// The last message is the assistant's.
     #[error("nothing to send: the last message is the assistant's")]
     NothingToSend,
+    /// The budget is spent.
+    #[error("the turn was ended: the budget of {0} is spent")]
+    BudgetSpent(Usd),
+    /// A hook stopped the prompt or the turn.
+    #[error("stopped by a hook: {0}")]
+    StoppedByHook(String),
     /// Undo is not possible.
     #[error("nothing was undone")]
     Undo(#[source] UndoError),
@@ -107,6 +114,8 @@ impl From<DriveError> for EngineError {
             DriveError::NoSuchMessage(message) => Self::NoSuchMessage(message),
             DriveError::NoSuchRecord(record) => Self::NoSuchRecord(record),
             DriveError::TooManyRequests(most) => Self::TooManyRequests(most),
+            DriveError::BudgetSpent(budget) => Self::BudgetSpent(budget),
+            DriveError::StoppedByHook(why) => Self::StoppedByHook(why),
             DriveError::Params(why) => Self::Params(why),
             DriveError::Cancelled => Self::Cancelled,
         }

@@ -121,6 +121,7 @@ impl Executor {
                     ..HookAnswer::default()
                 })
             }
+            Work::Hooks(point) => EffectOutcome::HooksRan(ports.hooks.at(point).await),
             Work::Restore { files } => {
                 let restorer = Arc::clone(&ports.restorer);
                 let restored = blocking(move || EffectOutcome::Restored {

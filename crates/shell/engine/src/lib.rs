@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod ask;
+mod beside;
 mod child;
 mod engine;
 mod error;
@@ -15,15 +16,15 @@ mod subscribe;
 
 pub use dormouse_core::record::Purpose;
 pub use dormouse_drive::{
-    CompactWish, ForkLimits, HookAnswer, Injection, Notice, Opened, Seen, ToolCall, ToolFuture,
-    ToolHost, ToolTraits,
+    CompactWish, ForkLimits, HookAnswer, HookMoment, HookPoint, HookVerdict, Injection, Notice,
+    Opened, Seen, ToolCall, ToolFuture, ToolHost, ToolTraits,
 };
-pub use engine::{Engine, Question};
+pub use engine::{Engine, PersonAnswer, Question};
 pub use error::EngineError;
 pub use fork::{ForkAnswer, ForkRun};
 pub use ports::{
-    AskModel, Asker, CompactHooks, Companion, DiskRestorer, HookFuture, NoCompanion, NoHooks,
-    NoTools, Notices, Restorer,
+    AskModel, Asker, Companion, DiskRestorer, HookFuture, Hooks, NoCompanion, NoHooks, NoTools,
+    Notices, Restorer,
 };
 pub use recorder::{NotRecorded, Recorder};
 pub use session::{Session, TurnEnd};

@@ -8,7 +8,8 @@ use dormouse_context::offload::ToolOutput;
 use dormouse_context::prefix::RenderedPrefix;
 use dormouse_core::record::{Purpose, Trigger};
 use dormouse_drive::{
-    HookAnswer, Injection, Notice, Seen, ToolCall, ToolCatalog, ToolFuture, ToolHost, ToolTraits,
+    HookAnswer, HookCatalog, HookMoment, HookPoint, Injection, Notice, Seen, ToolCall, ToolCatalog,
+    ToolFuture, ToolHost, ToolTraits,
 };
 use dormouse_model::{Capabilities, Model, Request, ResponseStream};
 use dormouse_system::Files;
@@ -77,17 +78,35 @@ impl ToolCatalog for Catalog {
 /// The future of a hook's or companion's answer.
 pub type HookFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// Hooks that a host runs around a compaction.
-pub trait CompactHooks: fmt::Debug + Send + Sync {
+/// Hooks that a host runs at certain moments of a conversation.
+pub trait Hooks: fmt::Debug + Send + Sync {
     /// Runs before a summary is asked for; may refuse an automatic one or add instructions.
     fn before(&self, trigger: Trigger, instructions: &[String]) -> HookFuture<HookAnswer>;
 
     /// Runs when the conversation goes on; returns parts the hooks want the model to see.
     fn after(&self, trigger: Trigger) -> HookFuture<Vec<RestoredPart>>;
 
-    /// False if the host has no hooks: the driver then skips both calls.
-    fn are_there(&self) -> bool {
-        true
+    /// Runs at any other moment of a turn.
+    fn at(&self, point: HookPoint) -> HookFuture<HookAnswer> {
+        drop(point);
+        Box::pin(std::future::ready(HookAnswer::default()))
+    }
+
+    /// True if a hook runs at a moment, for a tool where the moment has one: the driver asks before
+    /// it waits.
+    fn wants(&self, moment: HookMoment, tool: Option<&str>) -> bool {
+        let _any = tool;
+        moment == HookMoment::Compaction
+    }
+}
+
+/// Hooks of a session as the driver sees them.
+#[derive(Debug)]
+pub(crate) struct HookPoints(pub(crate) Arc<dyn Hooks>);
+
+impl HookCatalog for HookPoints {
+    fn wants(&self, moment: HookMoment, tool: Option<&str>) -> bool {
+        self.0.wants(moment, tool)
     }
 }
 
@@ -95,7 +114,7 @@ pub trait CompactHooks: fmt::Debug + Send + Sync {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoHooks;
 
-impl CompactHooks for NoHooks {
+impl Hooks for NoHooks {
     fn before(&self, _: Trigger, _: &[String]) -> HookFuture<HookAnswer> {
         Box::pin(std::future::ready(HookAnswer::default()))
     }
@@ -104,7 +123,7 @@ impl CompactHooks for NoHooks {
         Box::pin(std::future::ready(Vec::new()))
     }
 
-    fn are_there(&self) -> bool {
+    fn wants(&self, _: HookMoment, _: Option<&str>) -> bool {
         false
     }
 }

@@ -6,7 +6,7 @@
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::execute::{Executor, MOST_OF_LESSONS, blocking};
-use crate::ports::Catalog;
+use crate::ports::{Catalog, HookPoints};
 use crate::recorder::Recorder;
 use crate::setup::{Ports, SessionConfig, SessionPlace, SettingsSource};
 use crate::subscribe::{Subscribers, Subscription};
@@ -41,8 +41,8 @@ pub struct TurnEnd {
 
 /// A session. See the module documentation.
 pub struct Session {
-    engine: Engine,
-    settings: SettingsSource,
+    pub(crate) engine: Engine,
+    pub(crate) settings: SettingsSource,
 }
 
 impl fmt::Debug for Session {
@@ -105,7 +105,9 @@ impl Session {
             continuations: config.continuations,
             retry: config.retry,
             fallback: config.fallback,
-            hooks: ports.hooks.are_there(),
+            hooks: Arc::new(HookPoints(Arc::clone(&ports.hooks))),
+            turn_facts: config.turn_facts,
+            budget: config.budget,
             recall: ports.companion.speaks(),
             lessons,
             explain: config.explain,
@@ -151,6 +153,13 @@ impl Session {
         self.engine.settle_disk().await;
         // No reply: nothing was under way any more that could have answered.
         let reply = reply.ok_or(EngineError::Ended)?;
+        self.judged(reply)
+    }
+
+    pub(crate) fn judged(
+        &mut self,
+        reply: Result<Reply, DriveError>,
+    ) -> Result<Reply, EngineError> {
         reply.map_err(|error| match error {
             DriveError::Model(failure) => match self.engine.take_model_error() {
                 Some(error) => EngineError::Model(error),
@@ -359,7 +368,9 @@ impl Session {
     /// # Errors
     /// When a file cannot be written.
     pub async fn close(mut self) -> Result<(), EngineError> {
-        self.run(Command::Close).await.map(drop)
+        let closed = self.run(Command::Close).await.map(drop);
+        self.engine.shut_down().await;
+        closed
     }
 
     /// Begins to keep records for a background job: those behind the cursor of that name, and all

@@ -1,6 +1,6 @@
 //! Parts of a session: its place, its ports, its configuration.
 
-use crate::ports::{Asker, CompactHooks, Companion, Notices, Restorer};
+use crate::ports::{Asker, Companion, Hooks, Notices, Restorer};
 use crate::store::LogStore;
 use dormouse_ask::Params;
 use dormouse_ask::retry::RetryPolicy;
@@ -10,6 +10,7 @@ use dormouse_core::models::ModelTable;
 use dormouse_core::record::LineContext;
 use dormouse_core::settings::Settings;
 use dormouse_core::units::Tokens;
+use dormouse_core::usage::Usd;
 use dormouse_drive::{CONTINUATIONS, Judge, PolicyChoice, RunsAll, SwitchModel, ToolHost};
 use dormouse_store::Blobs;
 use dormouse_system::System;
@@ -48,8 +49,8 @@ pub struct Ports {
     pub asker: Arc<dyn Asker>,
     /// The tools the model may call.
     pub tools: Arc<dyn ToolHost>,
-    /// Hooks that run around compactions.
-    pub hooks: Arc<dyn CompactHooks>,
+    /// Hooks that run at certain moments.
+    pub hooks: Arc<dyn Hooks>,
     /// Things that are shown again after them.
     pub restorer: Arc<dyn Restorer>,
     /// Memories for the conversation.
@@ -97,6 +98,10 @@ pub struct SessionConfig {
     pub continuations: u32,
     /// A user turn ends after so many requests.
     pub most_requests: usize,
+    /// True to record the end of every turn.
+    pub turn_facts: bool,
+    /// Money that may be spent from the opening on.
+    pub budget: Option<Usd>,
     /// True to report the considerations of the layers at every moment.
     pub explain: bool,
 }
@@ -122,6 +127,8 @@ impl SessionConfig {
             fallback: None,
             continuations: CONTINUATIONS,
             most_requests: usize::MAX,
+            turn_facts: false,
+            budget: None,
             explain: false,
         }
     }

@@ -6,6 +6,8 @@
 //! # Not here
 //! The content of a snapshot (`dormouse_drive::Snapshot`) and screens.
 
+use dormouse_core::id::CallId;
+use dormouse_core::record::Record;
 use dormouse_drive::{EffectId, Notice, Snapshot};
 use dormouse_model::{Delta, Event};
 use std::collections::VecDeque;
@@ -25,6 +27,10 @@ pub enum Told {
     Notice(Notice),
     /// A call waits for a person.
     Question(EffectId, String),
+    /// Records that are in the log from now on, oldest first.
+    Stored(Arc<[Record]>),
+    /// A tool was started; its call is in the log.
+    Started(CallId),
     /// The reader was too far behind: this is how things stand.
     Lagged(Box<Snapshot>),
 }
@@ -80,6 +86,12 @@ impl Subscribers {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.push(Arc::downgrade(&shared));
         Subscription(shared)
+    }
+
+    /// True if somebody may listen.
+    pub(crate) fn are_there(&self) -> bool {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        !all.is_empty()
     }
 
     pub(crate) fn tell(&self, told: &Told) {

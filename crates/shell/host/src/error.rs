@@ -36,6 +36,9 @@ pub enum HostError {
     /// The directory that was named must not hold memories.
     #[error(transparent)]
     NotForMemory(DirectoryRefusal),
+    /// The log of a new session cannot be written.
+    #[error("the session's log cannot be begun")]
+    Begin(#[from] dormouse_store::AppendError),
     /// Team memory was asked for where there can be none.
     #[error("this folder has no team memory")]
     NoTeamMemory,

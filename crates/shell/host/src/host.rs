@@ -32,6 +32,8 @@ pub struct Host {
     loader: Loader,
     settings: Source,
     remarks: Mutex<Vec<Remark>>,
+    /// Remarks that are made only once.
+    once: Mutex<Vec<Remark>>,
 }
 
 /// Origin of the settings in force.
@@ -71,6 +73,7 @@ impl Host {
             // Most programs answer one question; only those that live on pay for a watcher.
             settings: Source::Once(loaded),
             remarks: Mutex::default(),
+            once: Mutex::default(),
         };
         if issues > 0 {
             host.remark(Remark::SettingsIssues { count: issues });
@@ -172,6 +175,15 @@ impl Host {
     pub(crate) fn remark(&self, remark: Remark) {
         let mut remarks = self.remarks.lock().unwrap_or_else(PoisonError::into_inner);
         remarks.push(remark);
+    }
+
+    /// Remarks something at most once, for services that are asked again and again.
+    pub(crate) fn remark_once(&self, remark: Remark) {
+        let mut once = self.once.lock().unwrap_or_else(PoisonError::into_inner);
+        if !once.contains(&remark) {
+            once.push(remark.clone());
+            self.remark(remark);
+        }
     }
 
     /// Trusts a folder, or takes the trust back; the working directory's if none is named.

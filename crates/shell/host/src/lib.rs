@@ -5,7 +5,9 @@ mod configure;
 mod days;
 mod dream;
 mod error;
+mod fork;
 mod gc;
+mod hooks;
 mod host;
 mod keeper;
 mod logs;
@@ -35,6 +37,7 @@ pub use dream::{
 };
 pub use error::HostError;
 pub use gc::{Garbage, GarbageFile, GcReport, NotRemovedFile, SessionLeft};
+pub use hooks::{HookCommand, HookEvent, HookTable};
 pub use host::{Host, Trusted};
 pub use keeper::OpenedKeeper;
 pub use logs::{Converted, LogFilter, LogIssue, LogList, LogRow};

@@ -135,7 +135,7 @@ impl Collected<'_> {
             Ok(Some(found)) => found,
             Ok(None) => return,
             Err(why) => {
-                self.host.remark(Remark::LeftOut { why });
+                self.host.remark_once(Remark::LeftOut { why });
                 return;
             }
         };
@@ -147,7 +147,8 @@ impl Collected<'_> {
             self.add(Behaviour::Allow, &found.allow, &origin);
             self.add_folders(&found.folders);
         } else if count > 0 {
-            self.host.remark(Remark::RulesUntrusted { file, count });
+            self.host
+                .remark_once(Remark::RulesUntrusted { file, count });
         }
     }
 
@@ -155,7 +156,7 @@ impl Collected<'_> {
         for text in texts {
             match Rule::parse(text, origin) {
                 Ok(rule) => self.rules.add(behaviour, rule),
-                Err(error) => self.host.remark(Remark::RuleUnread {
+                Err(error) => self.host.remark_once(Remark::RuleUnread {
                     why: error.to_string(),
                     origin: origin.name.clone(),
                 }),

@@ -76,6 +76,11 @@ pub enum Remark {
         /// Number of rules left out.
         count: usize,
     },
+    /// Hooks are not run: they stand in a project that is not trusted.
+    HooksUntrusted {
+        /// File they stand in.
+        origin: String,
+    },
     /// The work was done by rules alone.
     WithoutModel {
         /// The reason, in words.

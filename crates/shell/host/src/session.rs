@@ -11,9 +11,10 @@ use crate::remark::Remark;
 use dormouse_context::prefix::RenderedPrefix;
 use dormouse_core::id::SessionId;
 use dormouse_core::record::LineContext;
+use dormouse_core::usage::Usd;
 use dormouse_drive::Judge;
 use dormouse_engine::{
-    AskModel, Asker, BlockingLog, Companion, DiskRestorer, NoCompanion, NoHooks, Notices, Opened,
+    AskModel, Asker, BlockingLog, Companion, DiskRestorer, Hooks, NoCompanion, Notices, Opened,
     Ports, Session, SessionConfig, SessionPlace, ToolHost,
 };
 use dormouse_keeper::Keeper;
@@ -40,6 +41,10 @@ pub struct SessionAsk {
     pub judge: Arc<dyn Judge>,
     /// Most requests of one turn of the user.
     pub most_requests: usize,
+    /// Money that may be spent from the opening on; `None` for no limit.
+    pub budget: Option<Usd>,
+    /// Hooks that run at certain moments.
+    pub hooks: Arc<dyn Hooks>,
     /// Receiver of the session's notices.
     pub notices: Notices,
 }
@@ -81,10 +86,7 @@ impl Host {
             let model = configured(&settings, &models)?;
             (model.name, Arc::new(AskModel(model.model)))
         };
-        // The longest answer that the model gives: a shorter limit would cut calls of tools in
-        // half.
-        let longest = models.lookup(&name).info.max_output;
-        let params = Params::new(&name, longest).map_err(HostError::Params)?;
+        let params = self.params(&name)?;
         let id = ask
             .session
             .unwrap_or_else(|| SessionId::new(system.ids.fresh()));
@@ -107,7 +109,7 @@ impl Host {
             blobs: Arc::new(FileBlobs::new(Arc::clone(files), &place.folder)),
             asker,
             tools: ask.tools,
-            hooks: Arc::new(NoHooks),
+            hooks: ask.hooks,
             restorer: Arc::new(DiskRestorer::new(
                 Arc::clone(files),
                 vec![place.folder.clone()],
@@ -121,6 +123,9 @@ impl Host {
         config.line = line;
         config.judge = ask.judge;
         config.most_requests = ask.most_requests;
+        config.budget = ask.budget;
+        // Doors show what happened, also after a crash.
+        config.turn_facts = true;
         let (session, opened) = Session::open(ports, place, config).await?;
         Ok(OpenedSession {
             session,
@@ -128,6 +133,17 @@ impl Host {
             opened,
             memory,
         })
+    }
+
+    /// Members of every request to a model besides the prompt.
+    ///
+    /// # Errors
+    /// Never in practice: names and numbers can be serialised.
+    pub fn params(&self, model: &str) -> Result<Params, HostError> {
+        // The longest answer that the model gives: a shorter limit would cut calls of tools in
+        // half.
+        let longest = self.models().lookup(model).info.max_output;
+        Params::new(model, longest).map_err(HostError::Params)
     }
 
     /// Folder of a session's files: long results, notes.
@@ -138,7 +154,7 @@ impl Host {
         Ok(self.session_place(id)?.folder)
     }
 
-    fn session_place(&self, id: &SessionId) -> Result<SessionPlace, HostError> {
+    pub(crate) fn session_place(&self, id: &SessionId) -> Result<SessionPlace, HostError> {
         let places = self.places();
         let root = &places.project.real_root;
         let folder = ProjectFolder::prepare(&*self.system().files, &places.home, root)?;

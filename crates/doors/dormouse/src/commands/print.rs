@@ -1,269 +1,305 @@
 //! `dormouse -p`: the agent without a screen. It works until it is done and prints its answer.
 //!
 //! # Not here
-//! The agent itself: `dormouse-agent`.
+//! The agent itself: `dormouse-agent`. Options: `args`; frames: `stream`; the end: `ending`.
 
+mod args;
+mod ending;
+mod input;
 mod stream;
+
+pub use args::Args;
 
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
-use crate::output::{Out, Report};
-use clap::ValueEnum;
-use dormouse_agent::{Agent, AgentAsk, AgentError, Event, Mode, Resume, Turn, UnknownMode};
-use dormouse_core::usage::Usd;
-use serde::{Serialize, Serializer};
-use serde_json::{Value, json};
-use std::io::{IsTerminal as _, Read as _};
-use std::sync::Arc;
-use stream::{Stream, frame};
+use args::{InputFormat, OutputFormat};
+use dormouse_agent::protocol::When;
+use dormouse_agent::{AgentAsk, AgentError, AgentHandle, Ask, Command, Event, Told, TurnEnd, open};
+use dormouse_core::block::Block;
+use ending::Ending;
+use input::{Incoming, Line};
+use stream::Stream;
+use tokio::sync::mpsc;
 
-/// Longest prompt from the standard input, in bytes; a longer text belongs into a file.
-const LONGEST_INPUT: u64 = 10 * 1024 * 1024;
+/// Number by which the end of a prompt is known.
+const PROMPT: u64 = 1;
 
-/// Options of the agent.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Agent")]
-pub struct Args {
-    /// Let the agent work on PROMPT and print its answer; text from a pipe is added
-    #[arg(short, long, value_name = "PROMPT", num_args = 0..=1, default_missing_value = "")]
-    print: Option<String>,
-    /// Go on with the newest session of this project
-    #[arg(
-        short = 'c',
-        long = "continue",
-        requires = "print",
-        conflicts_with = "resume"
-    )]
-    go_on: bool,
-    /// Go on with a session: its id or the beginning of it, a file, or `latest`; those of Claude Code, Codex and pi
-    /// are converted first
-    #[arg(short, long, value_name = "SESSION", requires = "print", num_args = 0..=1, default_missing_value = "latest")]
-    resume: Option<String>,
-    /// Answer to calls that no rule decides: ask, accept-edits, plan, sandbox, deny or all
-    #[arg(long, visible_alias = "permission-mode", value_name = "MODE", default_value = "ask", hide_default_value = true, value_parser = mode)]
-    mode: Mode,
-    /// Print text, one JSON object at the end, or one a line as things happen
-    #[arg(long, value_name = "FORMAT", requires = "print")]
-    output_format: Option<OutputFormat>,
-    /// End the turn after this many requests
-    #[arg(long, value_name = "N", requires = "print", value_parser = clap::value_parser!(u64).range(1..))]
-    max_turns: Option<u64>,
-    /// Talk to this model instead of the one of the settings
-    #[arg(long, value_name = "NAME", requires = "print")]
-    model: Option<String>,
-}
-
-/// Form of the answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum OutputFormat {
-    Text,
-    Json,
-    StreamJson,
-}
-
-fn mode(text: &str) -> Result<Mode, UnknownMode> {
-    text.parse()
-}
-
-impl Args {
-    /// True if the agent is to work.
-    pub fn is_wanted(&self) -> bool {
-        self.print.is_some()
-    }
-
-    fn prompt(&self) -> Result<String, Failure> {
-        let mut prompt = self.print.clone().unwrap_or_default();
-        let stdin = std::io::stdin();
-        if !stdin.is_terminal() {
-            let mut piped = String::new();
-            let read = stdin
-                .lock()
-                .take(LONGEST_INPUT + 1)
-                .read_to_string(&mut piped);
-            let too_long = u64::try_from(piped.len()).is_ok_and(|length| length > LONGEST_INPUT);
-            if read.is_err() || too_long {
-                let what =
-                    format!("the standard input is no text of at most {LONGEST_INPUT} bytes");
-                let error = UserError::new(Exit::Unsuitable, what);
-                return Err(error
-                    .hint("put long or other data into a file and name it")
-                    .into());
-            }
-            if !prompt.is_empty() && !piped.trim().is_empty() {
-                prompt.push_str("\n\n");
-            }
-            prompt.push_str(piped.trim_end());
-        }
-        if prompt.trim().is_empty() {
-            let error = UserError::new(Exit::Usage, "there is no prompt");
-            return Err(error
-                .hint("write it behind -p, or send it through a pipe: dormouse -p 'fix the test'")
-                .into());
-        }
-        Ok(prompt)
-    }
-
-    fn resume(&self) -> Resume {
-        match &self.resume {
-            Some(name) => Resume::Named(name.clone()),
-            None if self.go_on => Resume::Newest,
-            None => Resume::New,
-        }
-    }
-}
-
-/// Lets the agent work and prints its answer.
+/// Lets the agent work and prints its answers.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
-    let prompt = args.prompt()?;
-    app.set(args.model.as_ref().map(|model| format!("model={model}")));
-    let host = app.host()?;
-    let ask = AgentAsk {
-        resume: args.resume(),
-        mode: args.mode,
-        one_shot: true,
-        most_requests: args
-            .max_turns
-            .map(|most| usize::try_from(most).unwrap_or(usize::MAX)),
+    let prompt = match args.input_format {
+        InputFormat::Text => Some(args.prompt()?),
+        InputFormat::StreamJson => None,
     };
+    app.set(args.model.as_ref().map(|model| format!("model={model}")));
+    app.set(args.bare.then(|| "simple=true".to_owned()));
+    let host = app.living_host()?;
+    let ask = args.ask()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .map_err(|error| UserError::of(Exit::Unexpected, &error))?;
-    runtime.block_on(async {
-        let clock = Arc::clone(&app.system.clock);
-        let begun = clock.ticks();
-        let mut agent = Agent::open(host, ask).await.map_err(failed)?;
+    let outcome = runtime.block_on(Box::pin(async {
+        let agent = open(host, AgentAsk { ..ask }).await.map_err(failed)?;
         app.remarks();
+        Printing::new(args, app, agent).run(prompt).await
+    }));
+    // A thread that waits for the standard input would keep the program alive.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// A run of the agent and its printing.
+struct Printing<'a> {
+    app: &'a mut App,
+    args: &'a Args,
+    agent: AgentHandle,
+    stream: Stream,
+    ending: Ending,
+    notes: Vec<String>,
+    /// Prompts that were sent and have not ended.
+    waiting: usize,
+    /// Set when no more prompts come.
+    last: bool,
+    /// Way in which the last turn ended.
+    ended: Option<TurnEnd>,
+    stopped: Stopped,
+}
+
+/// Signals that have come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stopped {
+    #[default]
+    No,
+    /// The user has interrupted the turn.
+    Interrupted,
+    /// The system has asked for the end.
+    Terminated,
+}
+
+impl<'a> Printing<'a> {
+    fn new(args: &'a Args, app: &'a mut App, agent: AgentHandle) -> Self {
         let stream = Stream::new(
             args.output_format == Some(OutputFormat::StreamJson),
-            agent.id().as_str(),
+            args.include_partial_messages,
+            agent.opened.session.as_str(),
+            app.system.ids.clone(),
         );
-        stream.begin(&agent, args.mode, app)?;
-        let mut notes = Vec::new();
-        let mut listener = |event| match event {
-            Event::Notice(text) | Event::Saved(text) => notes.push(text),
-            event => stream.tell(&event, app),
-        };
-        let turn = tokio::select! {
-            turn = agent.prompt(&prompt, &mut listener) => Some(turn),
-            // The turn is stopped as if the user had pressed the key on a screen.
-            _ = tokio::signal::ctrl_c() => None,
-        };
-        let figures = figures(&agent);
-        let id = agent.id().as_str().to_owned();
-        let denied = agent.denied();
-        let mut saved = |event| {
-            if let Event::Saved(text) = event {
-                notes.push(text);
-            }
-        };
-        let closed = Box::pin(agent.close(&mut saved)).await;
-        for note in &notes {
-            app.note(note);
+        Self {
+            ending: Ending::new(&app.system),
+            stream,
+            args,
+            agent,
+            app,
+            notes: Vec::new(),
+            waiting: 0,
+            last: false,
+            ended: None,
+            stopped: Stopped::No,
         }
-        let outcome = match turn {
-            Some(Ok(turn)) => Ok(turn),
-            Some(Err(error)) => Err(failed(error)),
+    }
+
+    async fn run(mut self, prompt: Option<String>) -> Outcome {
+        self.stream.begin(&self.agent.opened, self.app)?;
+        let mut incoming = match prompt {
+            Some(prompt) => {
+                self.send(vec![Block::text(&prompt)], When::Queue).await;
+                self.last = true;
+                // Nothing is read: a closed channel ends at once.
+                mpsc::channel(1).1
+            }
+            None => input::lines(),
+        };
+        let mut terminate = terminated()?;
+        loop {
+            tokio::select! {
+                told = self.agent.next() => match told {
+                    Some(told) => self.told(told).await?,
+                    None => break,
+                },
+                line = incoming.recv(), if !self.last => self.incoming(line).await?,
+                _ = tokio::signal::ctrl_c() => self.interrupted().await,
+                () = terminate.wait() => {
+                    self.stopped = Stopped::Terminated;
+                    self.agent.send(Command::Quit { now: true }).await;
+                }
+            }
+        }
+        self.end().await
+    }
+
+    async fn send(&mut self, content: Vec<Block>, when: When) {
+        self.waiting += 1;
+        self.ending.begin();
+        let command = Command::Prompt {
+            content,
+            attachments: Vec::new(),
+            when,
+        };
+        let ask = Ask {
+            id: PROMPT,
+            command,
+        };
+        self.agent.commands().send(ask).await;
+    }
+
+    async fn incoming(&mut self, line: Option<Line>) -> Outcome {
+        match line {
+            Some(Ok(Incoming::Prompt { content, frame })) => {
+                if self.args.replay_user_messages {
+                    self.stream.replay(frame, self.app)?;
+                }
+                self.send(content, When::Queue).await;
+            }
+            Some(Ok(Incoming::Interrupt)) => {
+                self.agent.send(Command::Interrupt).await;
+            }
+            // Kinds of a later version, and signs of life.
+            Some(Ok(Incoming::Nothing)) => {}
+            Some(Err(why)) => {
+                self.last = true;
+                self.quit(true).await;
+                let error = UserError::new(Exit::Unsuitable, why);
+                return Err(error
+                    .hint("send one JSON object a line: {\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"…\"}}")
+                    .into());
+            }
             None => {
-                let stopped = UserError::new(Exit::Limit, "stopped; everything so far is kept");
-                Err(stopped
-                    .hint(format!("`dormouse --resume {id} -p …` goes on"))
-                    .into())
+                self.last = true;
+                if self.waiting == 0 {
+                    self.quit(false).await;
+                }
             }
-        };
-        let result = Ending {
-            session: &id,
-            outcome: outcome.as_ref().ok(),
-            figures,
-            denied: json!(denied),
-            millis: clock.ticks().since(begun).as_millis(),
-        };
-        result.print(args.output_format, app)?;
-        let turn = outcome?;
-        closed.map_err(failed)?;
-        if turn.cut {
-            let what = format!("the limit of {} requests has ended the turn", turn.requests);
-            let error = UserError::new(Exit::Limit, what);
-            return Err(error
-                .hint(format!("`dormouse --resume {id} -p 'go on'` goes on"))
-                .into());
-        }
-        Ok(())
-    })
-}
-
-/// Tokens and dollars of the session.
-fn figures(agent: &Agent) -> Value {
-    let (usage, cost) = agent.spent();
-    json!({ "usage": usage, "total_cost_usd": cost.map(Usd::as_f64), "model": agent.model() })
-}
-
-/// End of a run, as it is printed.
-struct Ending<'a> {
-    session: &'a str,
-    outcome: Option<&'a Turn>,
-    figures: Value,
-    denied: Value,
-    millis: u128,
-}
-
-impl Report for Ending<'_> {
-    fn text(&self, out: &mut Out) -> Outcome {
-        if let Some(turn) = self.outcome {
-            out.line(turn.text.as_str())?;
-        }
-        Ok(())
-    }
-}
-
-impl Serialize for Ending<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.object().serialize(serializer)
-    }
-}
-
-impl Ending<'_> {
-    fn print(&self, format: Option<OutputFormat>, app: &mut App) -> Outcome {
-        match format {
-            // Text, or an object for `--json`.
-            None => app.tell(self)?,
-            Some(OutputFormat::Text) => self.text(&mut app.out)?,
-            Some(OutputFormat::Json) => app.out.json(self)?,
-            Some(OutputFormat::StreamJson) => app.out.json_line(self)?,
         }
         Ok(())
     }
 
-    /// The object that ends a run, with the names that the agent SDKs expect.
-    fn object(&self) -> Value {
-        let subtype = match self.outcome {
-            Some(turn) if turn.cut => "error_max_turns",
-            Some(_) => "success",
-            None => "error_during_execution",
-        };
-        frame(
-            self.session,
-            json!({
-                "type": "result",
-                "subtype": subtype,
-                "is_error": subtype != "success",
-                "duration_ms": u64::try_from(self.millis).unwrap_or(u64::MAX),
-                "num_turns": self.outcome.map_or(0, |turn| turn.requests),
-                "result": self.outcome.map(|turn| &turn.text),
-                "stop_reason": self.outcome.map(|turn| &turn.stop_reason),
-                "total_cost_usd": self.figures["total_cost_usd"],
-                "usage": self.figures["usage"],
-                "permission_denials": self.denied,
-            }),
-        )
+    async fn quit(&self, now: bool) {
+        self.agent.send(Command::Quit { now }).await;
+    }
+
+    /// The first interrupt ends the turn, the second everything.
+    async fn interrupted(&mut self) {
+        if self.stopped == Stopped::No {
+            self.stopped = Stopped::Interrupted;
+            self.agent.send(Command::Interrupt).await;
+            if self.waiting == 0 {
+                self.quit(false).await;
+            }
+        } else {
+            self.quit(true).await;
+        }
+    }
+
+    async fn told(&mut self, told: Told) -> Outcome {
+        self.ending.take(&told.event);
+        match told.event {
+            Event::Notice { text } | Event::Saved { what: text } => self.notes.push(text),
+            Event::Lagged { after } => {
+                for told in self.agent.missed(after).map_err(failed)? {
+                    // The end of the turn, should it be among them, is told again by the agent.
+                    self.stream.tell(&told.event, self.app)?;
+                }
+            }
+            Event::TurnEnded(end) => {
+                self.waiting = self.waiting.saturating_sub(1);
+                let session = self.agent.opened.session.as_str();
+                let object = self.ending.object(session, &end, self.app);
+                self.ending
+                    .print(self.args.output_format, &object, &end, self.app)?;
+                self.ended = Some(*end);
+                if self.last && self.waiting == 0 {
+                    self.quit(false).await;
+                }
+            }
+            event => self.stream.tell(&event, self.app)?,
+        }
+        Ok(())
+    }
+
+    async fn end(self) -> Outcome {
+        let id = self.agent.opened.session.as_str().to_owned();
+        for note in &self.notes {
+            self.app.note(note);
+        }
+        // Remarks of the session itself, such as hooks that are not trusted.
+        self.app.remarks();
+        let closed = self.agent.ended().await;
+        let go_on = format!("`dormouse --resume {id} -p …` goes on");
+        let error = |exit, what: String| UserError::new(exit, what).hint(&go_on).into();
+        match (self.stopped, self.ended) {
+            (Stopped::Terminated, _) => return Err(Failure::Told(Exit::Terminated)),
+            (Stopped::Interrupted, _) => {
+                let what = "stopped; everything so far is kept".to_owned();
+                return Err(error(Exit::Limit, what));
+            }
+            (Stopped::No, Some(end)) => match end.end.as_str() {
+                "answered" if end.stop_reason.as_deref() == Some("refusal") => {
+                    return Err(error(Exit::Refused, "the model declined".to_owned()));
+                }
+                "answered" => {}
+                "requests" => {
+                    let requests = end.requests;
+                    let what = format!("the limit of {requests} requests has ended the turn");
+                    return Err(error(Exit::Limit, what));
+                }
+                "budget" => {
+                    let what = "the budget of this run is spent".to_owned();
+                    return Err(error(Exit::Limit, what));
+                }
+                "interrupted" => return Err(error(Exit::Limit, "stopped".to_owned())),
+                "hook" => {
+                    let why = end.why.unwrap_or_default();
+                    return Err(error(Exit::Refused, format!("stopped by a hook: {why}")));
+                }
+                _ => return Err(error(Exit::Unexpected, end.why.unwrap_or_default())),
+            },
+            // No prompt came.
+            (Stopped::No, None) => {}
+        }
+        closed.map_err(failed)
+    }
+}
+
+/// The signal by which the system asks a program to end.
+struct Terminate(#[cfg(unix)] tokio::signal::unix::Signal);
+
+#[cfg(unix)]
+fn terminated() -> Result<Terminate, Failure> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let heard = signal(SignalKind::terminate());
+    heard
+        .map(Terminate)
+        .map_err(|error| UserError::of(Exit::Unexpected, &error).into())
+}
+
+#[cfg(not(unix))]
+fn terminated() -> Result<Terminate, Failure> {
+    Ok(Terminate())
+}
+
+impl Terminate {
+    #[cfg(unix)]
+    async fn wait(&mut self) {
+        self.0.recv().await;
+    }
+
+    #[cfg(not(unix))]
+    async fn wait(&mut self) {
+        std::future::pending().await
     }
 }
 
 fn failed(error: AgentError) -> Failure {
     match error {
         AgentError::Host(error) => error.into(),
+        AgentError::Rule(error) => UserError::of(Exit::Usage, &error)
+            .hint("rules look like Bash(git log *), Edit or Read(src/**)")
+            .into(),
+        AgentError::SessionTaken(_) => UserError::of(Exit::Refused, &error)
+            .hint("`--resume ID` goes on with it, `--fork` with a copy")
+            .into(),
         AgentError::Engine(error) => UserError::of(Exit::Unexpected, &error).into(),
-        AgentError::Tools(error) => UserError::of(Exit::Unexpected, &error).into(),
+        AgentError::Tools(_) | AgentError::Ended => UserError::of(Exit::Unexpected, &error).into(),
     }
 }

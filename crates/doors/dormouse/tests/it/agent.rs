@@ -274,7 +274,7 @@ fn the_static_prefix_is_short() {
     let run = scene.run(&["-p", "hello", "--output-format", "json"]);
     let result: Value = serde_json::from_str(&run.stdout).unwrap();
     let usage = &result["usage"];
-    let written = ["input", "cache_write_5m", "cache_write_1h"];
+    let written = ["input_tokens", "cache_creation_input_tokens"];
     let tokens: u64 = written
         .iter()
         .map(|name| usage[name].as_u64().unwrap())

@@ -19,6 +19,7 @@ mod gc;
 #[cfg(test)]
 mod guard;
 #[cfg(test)]
+mod headless;
 mod help;
 #[cfg(test)]
 mod hidden_characters;

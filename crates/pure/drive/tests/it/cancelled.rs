@@ -227,6 +227,7 @@ fn a_call_that_a_person_allows_behind_a_cancel_is_not_run() {
     let said = EffectOutcome::PersonSaid {
         allowed: true,
         words: None,
+        input: None,
     };
     world.tell(Input::Ended(id, Box::new(said)));
     world.settle();
@@ -270,6 +271,7 @@ fn a_tool_that_a_person_allowed_is_not_run_again_after_a_kill() {
     let said = EffectOutcome::PersonSaid {
         allowed: true,
         words: None,
+        input: None,
     };
     world.tell(Input::Ended(id, Box::new(said)));
     world.settle();

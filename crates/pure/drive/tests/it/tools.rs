@@ -13,8 +13,8 @@ use dormouse_core::record::LineContext;
 use dormouse_core::settings::{Settings, Trust, flags_layer, resolve};
 use dormouse_core::units::{Millis, Tokens};
 use dormouse_drive::{
-    Config, Driver, Judge, Judgement, LogStart, Role, SessionFiles, ToolCall, ToolCatalog,
-    ToolTraits,
+    Config, Driver, HookCatalog, HookMoment, Judge, Judgement, LogStart, NoHookPoints,
+    PersonQuestion, Role, SessionFiles, ToolCall, ToolCatalog, ToolTraits,
 };
 use dormouse_testkit::blocks::call;
 use dormouse_testkit::conversation::prose;
@@ -35,6 +35,16 @@ impl ToolCatalog for Catalog {
     }
 }
 
+/// Hooks at every moment: faults hit the driver while each of them runs.
+#[derive(Debug)]
+struct AllHooks;
+
+impl HookCatalog for AllHooks {
+    fn wants(&self, _: HookMoment, _: Option<&str>) -> bool {
+        true
+    }
+}
+
 /// Judge that asks a person about Deploy and refuses Format.
 #[derive(Debug)]
 struct Rules;
@@ -42,7 +52,10 @@ struct Rules;
 impl Judge for Rules {
     fn judge(&self, call: &ToolCall) -> Judgement {
         match &*call.tool {
-            "Deploy" => Judgement::Ask("Deploy now?".to_owned()),
+            "Deploy" => Judgement::Ask(PersonQuestion {
+                text: "Deploy now?".to_owned(),
+                lasting: vec!["Deploy".to_owned()],
+            }),
             "Format" => Judgement::Refuse("Formatting is not allowed.".to_owned()),
             _ => Judgement::Run,
         }
@@ -101,7 +114,9 @@ pub(crate) fn config() -> Config {
         continuations: 2,
         retry: RetryPolicy::default(),
         fallback: None,
-        hooks: true,
+        hooks: Arc::new(AllHooks),
+        turn_facts: true,
+        budget: None,
         recall: true,
         lessons: None,
         explain: false,
@@ -113,7 +128,7 @@ pub(crate) fn config() -> Config {
 pub(crate) fn relayed(seed: u64, now: Millis) -> Driver {
     let config = Config {
         seed,
-        hooks: false,
+        hooks: Arc::new(NoHookPoints),
         recall: false,
         ..config()
     };

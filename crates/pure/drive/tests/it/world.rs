@@ -248,6 +248,7 @@ impl World {
                 let said = EffectOutcome::PersonSaid {
                     allowed,
                     words: None,
+                    input: None,
                 };
                 (format!("person {}", call.id), Pending::Ends(said))
             }

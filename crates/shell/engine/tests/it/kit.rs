@@ -16,9 +16,9 @@ use dormouse_core::record::{Body, BoundaryKind, LineContext, Record, Role, Trigg
 use dormouse_core::settings::{Settings, Trust, flags_layer, resolve};
 use dormouse_core::units::Tokens;
 use dormouse_engine::{
-    BlockingLog, CompactHooks, Companion, DiskRestorer, HookAnswer, HookFuture, LogStore,
-    NoCompanion, Notice, Ports, Purpose, Session, SessionConfig, SessionPlace, ToolCall,
-    ToolFuture, ToolHost, ToolTraits,
+    BlockingLog, Companion, DiskRestorer, HookAnswer, HookFuture, LogStore, NoCompanion, Notice,
+    Ports, Purpose, Session, SessionConfig, SessionPlace, ToolCall, ToolFuture, ToolHost,
+    ToolTraits,
 };
 use dormouse_model::Params;
 use dormouse_sim::{SimConfig, Switches};
@@ -87,7 +87,7 @@ pub(crate) struct Hooks {
     pub(crate) asked: Mutex<Vec<String>>,
 }
 
-impl CompactHooks for Hooks {
+impl dormouse_engine::Hooks for Hooks {
     fn before(&self, trigger: Trigger, instructions: &[String]) -> HookFuture<HookAnswer> {
         let asked = format!("before {trigger:?} {instructions:?}");
         self.asked.lock().unwrap().push(asked);

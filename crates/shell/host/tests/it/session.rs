@@ -6,7 +6,7 @@ use dormouse_core::block::Block;
 use dormouse_core::id::SessionId;
 use dormouse_core::settings::keys;
 use dormouse_drive::RunsAll;
-use dormouse_engine::{AskModel, NoTools};
+use dormouse_engine::{AskModel, NoHooks, NoTools};
 use dormouse_host::{Host, HostError, NewMemoryText, OpenedSession, SessionAsk, Which};
 use dormouse_testkit_model::{Answer, Expect, Script, ScriptedModel};
 use pretty_assertions::assert_eq;
@@ -28,6 +28,8 @@ async fn open(host: &Host, session: Option<SessionId>, script: Script) -> Opened
         model: Some((MODEL.to_owned(), Arc::new(model))),
         judge: Arc::new(RunsAll),
         most_requests: usize::MAX,
+        budget: None,
+        hooks: Arc::new(NoHooks),
         notices: Arc::new(drop),
     };
     host.open_session(ask).await.unwrap()
@@ -80,6 +82,8 @@ async fn without_a_model_the_error_says_which_setting_is_missing() {
         model: None,
         judge: Arc::new(RunsAll),
         most_requests: usize::MAX,
+        budget: None,
+        hooks: Arc::new(NoHooks),
         notices: Arc::new(drop),
     });
     let error = error.await.unwrap_err();

@@ -2,83 +2,203 @@
 
 use crate::app::App;
 use crate::error::Outcome;
-use dormouse_agent::{Agent, Event, Mode};
+use dormouse_agent::Event;
+use dormouse_agent::protocol::{DeltaKind, OpenedSession, TaskState};
 use dormouse_core::block::Block;
+use dormouse_core::id::MessageId;
+use dormouse_core::usage::TokenUsage;
+use dormouse_system::Ids;
 use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Attempts that a program is told to expect at most; the driver decides by time and hints.
+const MOST_ATTEMPTS: u32 = 10;
 
 /// Writer of one run's events.
 #[derive(Debug)]
 pub(super) struct Stream {
     wanted: bool,
+    partial: bool,
     session: String,
+    ids: Arc<dyn Ids>,
+    /// Answer whose pieces are printed.
+    message: Option<MessageId>,
 }
 
 impl Stream {
-    pub(super) fn new(wanted: bool, session: &str) -> Self {
+    pub(super) fn new(wanted: bool, partial: bool, session: &str, ids: Arc<dyn Ids>) -> Self {
         Self {
             wanted,
+            partial,
             session: session.to_owned(),
+            ids,
+            message: None,
         }
     }
 
     /// First line: the session and its surroundings.
-    pub(super) fn begin(&self, agent: &Agent, mode: Mode, app: &mut App) -> Outcome {
-        if self.wanted {
-            let begin = json!({
+    pub(super) fn begin(&self, opened: &OpenedSession, app: &mut App) -> Outcome {
+        self.line(
+            json!({
                 "type": "system",
                 "subtype": "init",
-                "cwd": app.host()?.places().current_dir,
-                "model": agent.model(),
-                "tools": agent.tool_names(),
+                "cwd": opened.folder,
+                "model": opened.model,
+                "tools": opened.tools,
                 "mcp_servers": [],
-                "permissionMode": mode.foreign_name(),
+                "permissionMode": opened.mode.foreign_name(),
                 "slash_commands": [],
+                "skills": [],
+                "plugins": [],
+                "agents": [],
+                "output_style": "default",
                 "apiKeySource": "user",
                 "claude_code_version": env!("CARGO_PKG_VERSION"),
-            });
-            app.out.json_line(&frame(&self.session, begin))?;
+            }),
+            app,
+        )
+    }
+
+    /// Repeats a message of the input.
+    pub(super) fn replay(&self, mut frame: Value, app: &mut App) -> Outcome {
+        frame["isReplay"] = json!(true);
+        self.line(frame, app)
+    }
+
+    /// Writes an event, if programs listen.
+    pub(super) fn tell(&mut self, event: &Event, app: &mut App) -> Outcome {
+        if !self.wanted {
+            return Ok(());
+        }
+        for line in self.frames(event) {
+            self.line(line, app)?;
         }
         Ok(())
     }
 
-    /// Writes an event, if programs listen. A reader that is gone ends the run at its next line.
-    pub(super) fn tell(&self, event: &Event, app: &mut App) {
+    fn line(&self, mut line: Value, app: &mut App) -> Outcome {
         if !self.wanted {
-            return;
+            return Ok(());
         }
-        let line = match event {
-            Event::Assistant {
-                id,
+        if let Some(members) = line.as_object_mut() {
+            members.insert("session_id".to_owned(), json!(self.session));
+            members
+                .entry("uuid")
+                .or_insert_with(|| json!(self.ids.fresh()));
+        }
+        app.out.json_line(&line)?;
+        Ok(())
+    }
+
+    fn frames(&mut self, event: &Event) -> Vec<Value> {
+        match event {
+            Event::MessageDone {
+                message,
                 model,
                 content,
                 usage,
                 stop_reason,
-            } => json!({
-                "type": "assistant",
-                "parent_tool_use_id": null,
-                "message": {
-                    "id": id, "type": "message", "role": "assistant", "model": model,
-                    "content": values(content), "stop_reason": stop_reason, "usage": usage,
-                },
-            }),
-            Event::Results { content } => json!({
+            } => {
+                let mut frames = Vec::new();
+                // The last part may hold the stop reason alone.
+                if !content.is_empty() {
+                    frames.push(json!({
+                        "type": "assistant",
+                        "parent_tool_use_id": null,
+                        "message": {
+                            "id": message, "type": "message", "role": "assistant", "model": model,
+                            "content": values(content), "stop_reason": stop_reason,
+                            "usage": usage.as_ref().map(api_usage),
+                        },
+                    }));
+                }
+                if let Some(reason) = stop_reason
+                    && self.message.take().is_some()
+                {
+                    let usage = usage.as_ref().map(api_usage);
+                    let delta = json!({ "stop_reason": reason, "stop_sequence": null });
+                    frames.extend([
+                        piece(&json!({"type": "message_delta", "delta": delta, "usage": usage})),
+                        piece(&json!({"type": "message_stop"})),
+                    ]);
+                }
+                frames
+            }
+            Event::ToolDone { content, .. } => vec![json!({
                 "type": "user",
                 "parent_tool_use_id": null,
-                "message": { "role": "user", "content": values(content) },
-            }),
-            Event::Text(_) | Event::Notice(_) | Event::Saved(_) => return,
-        };
-        // The log has everything; a closed pipe is noticed at the end.
-        let _unread = app.out.json_line(&frame(&self.session, line));
+                "message": { "role": "user", "content": values(std::slice::from_ref(content)) },
+            })],
+            Event::AttemptFailed {
+                number,
+                why,
+                again_after: Some(after),
+            } => vec![json!({
+                "type": "system", "subtype": "api_retry", "attempt": number,
+                "max_retries": MOST_ATTEMPTS, "retry_delay_ms": after, "error_status": null,
+                "error": why,
+            })],
+            Event::TaskChanged { task, what, state } => {
+                let (subtype, status) = match state {
+                    TaskState::Running => ("task_started", "running"),
+                    TaskState::Ended => ("task_notification", "completed"),
+                    TaskState::Killed => ("task_notification", "stopped"),
+                };
+                vec![json!({
+                    "type": "system", "subtype": subtype, "task_id": task, "description": what,
+                    "status": status,
+                })]
+            }
+            event if self.partial => self.pieces(event).into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn pieces(&mut self, event: &Event) -> Option<Value> {
+        Some(piece(&match event {
+            Event::MessageStarted { message, model } => {
+                self.message = Some(message.clone());
+                json!({ "type": "message_start", "message": {
+                    "id": message, "type": "message", "role": "assistant", "model": model,
+                    "content": [], "stop_reason": null,
+                }})
+            }
+            Event::BlockStarted { index, head } => {
+                json!({ "type": "content_block_start", "index": index, "content_block": head })
+            }
+            Event::Delta { index, kind, text } => {
+                let delta = match kind {
+                    DeltaKind::Text => json!({ "type": "text_delta", "text": text }),
+                    DeltaKind::Thinking => json!({ "type": "thinking_delta", "thinking": text }),
+                    DeltaKind::Input => {
+                        json!({ "type": "input_json_delta", "partial_json": text })
+                    }
+                    DeltaKind::Signature => {
+                        json!({ "type": "signature_delta", "signature": text })
+                    }
+                };
+                json!({ "type": "content_block_delta", "index": index, "delta": delta })
+            }
+            Event::BlockEnded { index } => {
+                json!({ "type": "content_block_stop", "index": index })
+            }
+            _ => return None,
+        }))
     }
 }
 
-/// A line with the members that every line has.
-pub(super) fn frame(session: &str, mut line: Value) -> Value {
-    if let Some(members) = line.as_object_mut() {
-        members.insert("session_id".to_owned(), json!(session));
-    }
-    line
+fn piece(event: &Value) -> Value {
+    json!({ "type": "stream_event", "parent_tool_use_id": null, "event": event })
+}
+
+/// Usage with the names of the API.
+pub(super) fn api_usage(usage: &TokenUsage) -> Value {
+    json!({
+        "input_tokens": usage.input,
+        "output_tokens": usage.output,
+        "cache_read_input_tokens": usage.cache_read,
+        "cache_creation_input_tokens": usage.cache_write_5m + usage.cache_write_1h,
+    })
 }
 
 /// Blocks as they were sent.

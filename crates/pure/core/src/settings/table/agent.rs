@@ -86,7 +86,7 @@ settings! {
     WEB_PROVIDER_SEARCH: bool = "web.provider_search", flag(true).scope(Scope::TrustedProject);
 
     /// Commands run at certain events.
-    HOOKS: Option<toml::Value> = "hooks", structure().scope(Scope::TrustedProject).combined().hidden();
+    HOOKS: Option<toml::Value> = "hooks", structure().scope(Scope::TrustedProject).combined();
 
     /// MCP servers to connect to, by name.
     MCP_SERVERS: Option<toml::Value> = "mcp_servers",

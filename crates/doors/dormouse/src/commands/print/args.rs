@@ -1,0 +1,222 @@
+//! Options of the agent without a screen, in the spellings of Claude Code where it has them.
+
+use crate::error::{Exit, Failure, UserError};
+use clap::{ArgGroup, ValueEnum};
+use dormouse_agent::{AgentAsk, Mode, Resume, UnknownMode};
+use dormouse_core::id::SessionId;
+use dormouse_core::usage::Usd;
+use std::io::{IsTerminal as _, Read as _};
+use std::path::PathBuf;
+
+/// Longest prompt from the standard input, in bytes; a longer text belongs into a file.
+const LONGEST_INPUT: u64 = 10 * 1024 * 1024;
+
+/// Options of the agent.
+#[derive(Debug, clap::Args)]
+#[command(
+    next_help_heading = "Agent",
+    group(ArgGroup::new("work").args(["print", "input_format"]).multiple(true))
+)]
+pub struct Args {
+    /// Let the agent work on PROMPT and print its answer; text from a pipe is added
+    #[arg(short, long, value_name = "PROMPT", num_args = 0..=1, default_missing_value = "")]
+    pub(super) print: Option<String>,
+    /// Go on with the newest session of this project
+    #[arg(
+        short = 'c',
+        long = "continue",
+        requires = "work",
+        conflicts_with = "resume"
+    )]
+    go_on: bool,
+    /// Go on with a session: its id or the beginning of it, a file, or `latest`; those of Claude Code, Codex and pi
+    /// are converted first
+    #[arg(short, long, value_name = "SESSION", requires = "work", num_args = 0..=1, default_missing_value = "latest")]
+    resume: Option<String>,
+    /// Go on with a copy; the session that is named stays as it is
+    #[arg(long, visible_alias = "fork-session", requires = "work")]
+    fork: bool,
+    /// Give the new session this id
+    #[arg(long, value_name = "ID", requires = "work")]
+    session_id: Option<String>,
+    /// Answer to calls that no rule decides: ask, accept-edits, plan, sandbox, deny or all
+    #[arg(long, visible_alias = "permission-mode", value_name = "MODE", default_value = "ask", hide_default_value = true, value_parser = mode)]
+    mode: Mode,
+    /// Print text, one JSON object at the end, or one a line as things happen
+    #[arg(long, value_name = "FORMAT", requires = "work")]
+    pub(super) output_format: Option<OutputFormat>,
+    /// Read one prompt as text, or one JSON object a line until the input ends
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "text",
+        hide_default_value = true
+    )]
+    pub(super) input_format: InputFormat,
+    /// Print pieces of answers as they come, with stream-json
+    #[arg(long, requires = "work")]
+    pub(super) include_partial_messages: bool,
+    /// Repeat messages from the input on the output, with stream-json
+    #[arg(long, requires = "work")]
+    pub(super) replay_user_messages: bool,
+    /// Words that follow the system prompt
+    #[arg(long, value_name = "TEXT", requires = "work")]
+    append_system_prompt: Option<String>,
+    /// Rules that allow tool calls in this run, such as `Bash(cargo test *)`; several by commas
+    #[arg(long = "allowedTools", visible_alias = "allowed-tools", value_name = "RULES", num_args = 1.., requires = "work")]
+    allowed_tools: Vec<String>,
+    /// Rules that refuse tool calls in this run
+    #[arg(long = "disallowedTools", visible_alias = "disallowed-tools", value_name = "RULES", num_args = 1.., requires = "work")]
+    disallowed_tools: Vec<String>,
+    /// Folders besides this one in which files may be read and changed
+    #[arg(long, value_name = "DIR", num_args = 1.., requires = "work")]
+    add_dir: Vec<PathBuf>,
+    /// End the turn after this many requests
+    #[arg(long, value_name = "N", requires = "work", value_parser = clap::value_parser!(u64).range(1..))]
+    max_turns: Option<u64>,
+    /// End the work once it has cost this many dollars
+    #[arg(long, value_name = "USD", requires = "work")]
+    max_budget_usd: Option<Usd>,
+    /// Talk to this model instead of the one of the settings
+    #[arg(long, value_name = "NAME", requires = "work")]
+    pub(super) model: Option<String>,
+    /// Without memory, instruction files and notes
+    #[arg(long, requires = "work")]
+    pub(super) bare: bool,
+    /// Accepted for programs that set it; stream-json is always complete
+    #[arg(long, hide = true)]
+    verbose: bool,
+}
+
+/// Form of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum OutputFormat {
+    Text,
+    Json,
+    StreamJson,
+}
+
+/// Form of the prompts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum InputFormat {
+    Text,
+    StreamJson,
+}
+
+fn mode(text: &str) -> Result<Mode, UnknownMode> {
+    text.parse()
+}
+
+impl Args {
+    /// True if the agent is to work.
+    pub fn is_wanted(&self) -> bool {
+        self.print.is_some() || self.input_format == InputFormat::StreamJson
+    }
+
+    pub(super) fn prompt(&self) -> Result<String, Failure> {
+        let mut prompt = self.print.clone().unwrap_or_default();
+        let stdin = std::io::stdin();
+        if !stdin.is_terminal() {
+            let mut piped = String::new();
+            let read = stdin
+                .lock()
+                .take(LONGEST_INPUT + 1)
+                .read_to_string(&mut piped);
+            let too_long = u64::try_from(piped.len()).is_ok_and(|length| length > LONGEST_INPUT);
+            if read.is_err() || too_long {
+                let what =
+                    format!("the standard input is no text of at most {LONGEST_INPUT} bytes");
+                let error = UserError::new(Exit::Unsuitable, what);
+                return Err(error
+                    .hint("put long or other data into a file and name it")
+                    .into());
+            }
+            if !prompt.is_empty() && !piped.trim().is_empty() {
+                prompt.push_str("\n\n");
+            }
+            prompt.push_str(piped.trim_end());
+        }
+        if prompt.trim().is_empty() {
+            let error = UserError::new(Exit::Usage, "there is no prompt");
+            return Err(error
+                .hint("write it behind -p, or send it through a pipe: dormouse -p 'fix the test'")
+                .into());
+        }
+        Ok(prompt)
+    }
+
+    fn resume(&self) -> Resume {
+        match &self.resume {
+            Some(name) => Resume::Named(name.clone()),
+            None if self.go_on => Resume::Newest,
+            None => Resume::New,
+        }
+    }
+
+    /// The agent that the options describe.
+    pub(super) fn ask(&self) -> Result<AgentAsk, Failure> {
+        let resumes = self.go_on || self.resume.is_some();
+        if self.session_id.is_some() && resumes && !self.fork {
+            let what = "a session that goes on keeps its id";
+            let error = UserError::new(Exit::Usage, what);
+            return Err(error
+                .hint("add --fork to give a copy the id of --session-id")
+                .into());
+        }
+        Ok(AgentAsk {
+            resume: self.resume(),
+            session: self.session_id.as_deref().map(SessionId::new),
+            fork: self.fork,
+            mode: self.mode,
+            allow: rules(&self.allowed_tools),
+            deny: rules(&self.disallowed_tools),
+            folders: self.add_dir.clone(),
+            append_system: self.append_system_prompt.clone(),
+            most_requests: self
+                .max_turns
+                .map(|most| usize::try_from(most).unwrap_or(usize::MAX)),
+            budget: self.max_budget_usd,
+            one_shot: self.input_format == InputFormat::Text,
+            ..AgentAsk::default()
+        })
+    }
+}
+
+/// Rules of an option, which stand apart by commas or blanks outside of parentheses.
+fn rules(given: &[String]) -> Vec<String> {
+    let mut rules = Vec::new();
+    for text in given {
+        let mut rule = String::new();
+        let mut depth = 0_usize;
+        for char in text.chars() {
+            match char {
+                '(' => depth += 1,
+                ')' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth == 0 && (char == ',' || char.is_whitespace()) {
+                rules.push(std::mem::take(&mut rule));
+            } else {
+                rule.push(char);
+            }
+        }
+        rules.push(rule);
+    }
+    rules.retain(|rule| !rule.is_empty());
+    rules
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rules;
+
+    #[test]
+    fn rules_stand_apart_by_commas_and_blanks_outside_of_parentheses() {
+        let given = [
+            "Bash(git log --a, b),Read Edit(src/**)".to_owned(),
+            "Grep".to_owned(),
+        ];
+        let expected = ["Bash(git log --a, b)", "Read", "Edit(src/**)", "Grep"];
+        assert_eq!(rules(&given), expected);
+    }
+}

@@ -1,0 +1,328 @@
+//! The agent's task: one loop that takes commands, moves the session and tells events.
+//!
+//! # Model
+//! A command begins at once; its reply is looked for after every step. Nothing waits inside the
+//! loop but for the disk, so that an interrupt is heard at any time. Between turns, when nothing
+//! waits, memories are drawn from the turn.
+//!
+//! # Not here
+//! Decisions of the conversation: `dormouse-drive`. The meaning of a command: `commands`.
+
+mod closing;
+mod commands;
+
+use crate::agent::{Agent, AgentError};
+use crate::protocol::{Ask, DeltaKind, Event, TaskState, Teller, Told, TurnEnd};
+use dormouse_core::id::Seq;
+use dormouse_core::record::Record;
+use dormouse_drive::{CommandId, Notice, Reply, WAITING_FACT};
+use dormouse_engine::{EngineError, Session, Subscription, Told as Heard};
+use dormouse_keeper::extraction::Extracted;
+use dormouse_model::{Delta, Event as Piece};
+use std::collections::BTreeMap;
+use tokio::sync::mpsc;
+
+/// Sort of a command that runs, as far as its end is told differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sort {
+    /// A turn: its end is an event of its own.
+    Turn,
+    /// A prompt that joined the turn, or any other command.
+    Other,
+    /// Another model, or another effort.
+    Model,
+}
+
+/// State of the loop.
+#[derive(Debug)]
+struct Loop {
+    told: Subscription,
+    teller: Teller,
+    /// Newest record whose events were told.
+    told_until: Seq,
+    /// Commands that run, with the client's number.
+    under_way: BTreeMap<CommandId, (u64, Sort)>,
+    /// Background commands as they were told last.
+    tasks: BTreeMap<String, String>,
+    /// True if a restart left calls waiting: their turn goes on once all are answered.
+    left_waiting: bool,
+    /// Set when a turn has ended and memories may be drawn from it; true if it was answered.
+    learn: Option<bool>,
+    quit: Option<Quit>,
+}
+
+/// Wish to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Quit {
+    now: bool,
+}
+
+impl Agent {
+    /// Runs until a client quits, then closes the session.
+    pub(crate) async fn run(mut self, mut commands: mpsc::Receiver<Ask>) -> Result<(), AgentError> {
+        let mut state = Loop {
+            told: self.session.subscribe(),
+            teller: Teller::new(self.host.models()),
+            told_until: self.session.driver().heads().1,
+            under_way: BTreeMap::new(),
+            tasks: BTreeMap::new(),
+            left_waiting: false,
+            learn: None,
+            quit: None,
+        };
+        self.tell_waiting(&mut state);
+        let ran = self.serve(&mut state, &mut commands).await;
+        let closed = self.close(&mut state, &mut commands).await;
+        ran.and(closed)
+    }
+
+    async fn serve(
+        &mut self,
+        state: &mut Loop,
+        commands: &mut mpsc::Receiver<Ask>,
+    ) -> Result<(), AgentError> {
+        // Set while nothing is under way that could move by itself.
+        let mut still = false;
+        loop {
+            while let Some(heard) = state.told.try_next() {
+                self.heard(state, heard);
+            }
+            self.replies(state);
+            if state.under_way.is_empty() {
+                if state.quit.is_some() {
+                    return Ok(());
+                }
+                still &= !self.between_turns(state).await?;
+            }
+            tokio::select! {
+                biased;
+                ask = commands.recv() => {
+                    still = false;
+                    match ask {
+                        Some(ask) => self.command(state, ask).await,
+                        // Every client is gone: nobody could stop the agent any more.
+                        None => self.quit(state, true),
+                    }
+                }
+                heard = state.told.next() => self.heard(state, heard),
+                moved = self.session.advance(), if !still => still = !moved,
+            }
+        }
+    }
+
+    /// Takes care of things that wait for a pause; returns whether something was begun.
+    async fn between_turns(&mut self, state: &mut Loop) -> Result<bool, AgentError> {
+        if let Some(finished) = state.learn.take() {
+            self.learn(finished).await?;
+            return Ok(true);
+        }
+        let waiting = self.session.engine().questions().next().is_some();
+        // After a restart: the calls that waited are answered, and so the turn goes on.
+        if state.left_waiting && !waiting && self.session.driver().is_idle() {
+            state.left_waiting = false;
+            let id = self.session.begin(dormouse_drive::Command::GoOn);
+            state.under_way.insert(id, (0, Sort::Turn));
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Draws memories from the turn, beside the conversation.
+    async fn learn(&mut self, finished: bool) -> Result<(), AgentError> {
+        if let Some(extractor) = &mut self.extractor {
+            let extracted = extractor.collect(&mut self.session).await?;
+            extractor.after_turn(&mut self.session, finished).await?;
+            self.tell_waiting_memories(extracted.as_ref());
+        }
+        Ok(())
+    }
+
+    /// Tells of memories that wait for approval; those that were saved are records of the log.
+    fn tell_waiting_memories(&self, extracted: Option<&Extracted>) {
+        let Some(extracted) = extracted.filter(|it| !it.written.waiting.is_empty()) else {
+            return;
+        };
+        if let Some(text) = extracted.notice() {
+            self.events.tell(Event::Notice { text });
+        }
+    }
+
+    /// Looks for replies to the commands that run.
+    fn replies(&mut self, state: &mut Loop) {
+        let ids: Vec<CommandId> = state.under_way.keys().copied().collect();
+        for id in ids {
+            let Some(reply) = self.session.ended(id) else {
+                continue;
+            };
+            let Some((ask, sort)) = state.under_way.remove(&id) else {
+                continue;
+            };
+            self.replied(state, ask, sort, reply);
+        }
+    }
+
+    fn replied(&self, state: &mut Loop, ask: u64, sort: Sort, reply: Result<Reply, EngineError>) {
+        let failed = match &reply {
+            Ok(_) => None,
+            // Told by the end of the turn.
+            Err(EngineError::Cancelled) if sort == Sort::Turn => None,
+            Err(error) => Some(dormouse_core::show::chain(error)),
+        };
+        if sort == Sort::Turn {
+            state.learn = Some(reply.is_ok());
+            // A log that cannot be written has no record of the end.
+            if let Err(EngineError::Append(_)) = &reply {
+                self.events.tell(Event::TurnEnded(Box::new(TurnEnd {
+                    end: "failed".to_owned(),
+                    requests: 0,
+                    stop_reason: None,
+                    why: failed.clone(),
+                    text: String::new(),
+                })));
+            }
+        }
+        if sort == Sort::Model && reply.is_ok() {
+            self.tell_changed();
+        }
+        self.events.tell(Event::Done { ask, failed });
+    }
+
+    pub(crate) fn tell_changed(&self) {
+        self.events.tell(Event::Changed {
+            mode: self.judge.mode(),
+            model: self.session.model().to_owned(),
+        });
+    }
+
+    /// Turns an item of the session's own stream into events.
+    fn heard(&self, state: &mut Loop, heard: Heard) {
+        match heard {
+            Heard::Answer(piece) => self.piece(piece),
+            Heard::Stored(records) => self.stored(state, &records),
+            Heard::Started(call) => self.events.tell(Event::ToolRunning { call }),
+            Heard::Notice(notice) => {
+                if !is_recorded(&notice) {
+                    let text = notice.to_string();
+                    self.events.tell(Event::Notice { text });
+                }
+            }
+            // The record of the question is told.
+            Heard::Question(..) => {}
+            // Cannot happen while the loop runs, and is no loss: the client rebuilds.
+            Heard::Lagged(_) => self.events.tell(Event::Lagged {
+                after: state.told_until,
+            }),
+        }
+    }
+
+    fn piece(&self, piece: Piece) {
+        match piece {
+            Piece::MessageStart { id, model, .. } => self.events.tell(Event::MessageStarted {
+                message: id,
+                model: model.to_string(),
+            }),
+            Piece::Delta { index, delta } => {
+                let (kind, text) = match delta {
+                    Delta::Text(text) => (DeltaKind::Text, text),
+                    Delta::Thinking(text) => (DeltaKind::Thinking, text),
+                    Delta::InputJson(text) => (DeltaKind::Input, text),
+                    Delta::Signature(text) => (DeltaKind::Signature, text),
+                    _ => return,
+                };
+                self.events.tell(Event::Delta { index, kind, text });
+            }
+            Piece::BlockStart { index, head, .. } => {
+                let head = serde_json::from_slice(head.bytes()).unwrap_or_default();
+                self.events.tell(Event::BlockStarted { index, head });
+            }
+            Piece::BlockStop { index, .. } => self.events.tell(Event::BlockEnded { index }),
+            _ => {}
+        }
+    }
+
+    fn stored(&self, state: &mut Loop, records: &[Record]) {
+        // Records of the opening were told as a whole.
+        let until = state.told_until;
+        for record in records.iter().filter(|record| record.seq > until) {
+            for told in state.teller.tell(record) {
+                self.tell(state, told);
+            }
+        }
+        if let Some(last) = records.last() {
+            state.told_until = state.told_until.max(last.seq);
+        }
+    }
+
+    fn tell(&self, state: &mut Loop, told: Told) {
+        let ended = matches!(told.event, Event::ToolDone { .. } | Event::TurnEnded(_));
+        if let Event::PermissionWanted(_) | Event::QuestionWanted(_) = &told.event {
+            self.hooks.notify("Dormouse waits for your answer");
+        }
+        self.events.send(told);
+        if ended {
+            self.tell_tasks(state);
+        }
+    }
+
+    /// Tells background commands that began or ended since they were told last.
+    fn tell_tasks(&self, state: &mut Loop) {
+        let running: BTreeMap<String, String> = self.tools.running().into_iter().collect();
+        let change = |task: &String, what: &String, state| Event::TaskChanged {
+            task: task.clone(),
+            what: what.clone(),
+            state,
+        };
+        for (task, what) in &state.tasks {
+            if !running.contains_key(task) {
+                self.events.tell(change(task, what, TaskState::Ended));
+            }
+        }
+        for (task, what) in &running {
+            if !state.tasks.contains_key(task) {
+                self.events.tell(change(task, what, TaskState::Running));
+            }
+        }
+        state.tasks = running;
+    }
+
+    /// Tells the calls that a restart found waiting for a person.
+    fn tell_waiting(&mut self, state: &mut Loop) {
+        let mut waiting = waiting_calls(&mut self.session);
+        waiting.sort_by(|(one, _), (other, _)| one.id.cmp(&other.id));
+        for (call, fact) in waiting {
+            state.left_waiting = true;
+            let input = crate::judge::call_text(&call).input;
+            let event = state.teller.asked_again(&call, input, &fact);
+            self.events.tell(event);
+        }
+    }
+}
+
+/// Calls that wait for a person, with the recorded questions.
+fn waiting_calls(session: &mut Session) -> Vec<(dormouse_drive::ToolCall, serde_json::Value)> {
+    let facts = session.conversation().state().facts.clone();
+    let questions = session.engine().questions();
+    questions
+        .map(|(_, question)| {
+            let name = format!("{WAITING_FACT}{}", question.call.id);
+            let fact = facts.get(&name).cloned().unwrap_or_default();
+            (question.call.clone(), fact)
+        })
+        .collect()
+}
+
+/// True for notices whose event follows from a record, and for those that are no news for people.
+fn is_recorded(notice: &Notice) -> bool {
+    matches!(
+        notice,
+        Notice::Answer(_)
+            | Notice::Considered { .. }
+            | Notice::Offloaded { .. }
+            | Notice::Distilled { .. }
+            | Notice::Cleared { .. }
+            | Notice::NotesUpdated { .. }
+            | Notice::Compacted { .. }
+            | Notice::Retrying(_)
+            | Notice::Undone { .. }
+    )
+}

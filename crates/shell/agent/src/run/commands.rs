@@ -1,0 +1,291 @@
+//! Commands of clients, carried out.
+
+use super::{Loop, Quit, Sort};
+use crate::agent::Agent;
+use crate::checkpoints::{blobs, restore_files};
+use crate::protocol::{
+    Answers, Ask, Attachment, Command, EffortLevel, Event, Lifetime, RewindWhat, TaskState, When,
+};
+use dormouse_core::block::Block;
+use dormouse_core::fragment::{REMINDER, render};
+use dormouse_core::id::{CallId, RecordId};
+use dormouse_drive::{
+    Command as Given, CompactWish, EffectId, ToolCall, ToolHost as _, When as GivenWhen,
+};
+use dormouse_engine::PersonAnswer;
+use dormouse_permit::{Behaviour, Origin, Rule};
+use serde_json::{Value, json};
+
+/// A command that cannot be carried out, in words.
+type Refusal = String;
+
+impl Agent {
+    pub(super) async fn command(&mut self, state: &mut Loop, ask: Ask) {
+        let Ask { id, command } = ask;
+        if let Err(why) = self.carry_out(state, id, command).await {
+            self.done(id, Some(why));
+        }
+    }
+
+    fn done(&self, ask: u64, failed: Option<String>) {
+        self.events.tell(Event::Done { ask, failed });
+    }
+
+    fn begin(&mut self, state: &mut Loop, ask: u64, sort: Sort, command: Given) {
+        let id = self.session.begin(command);
+        state.under_way.insert(id, (ask, sort));
+    }
+
+    async fn carry_out(
+        &mut self,
+        state: &mut Loop,
+        ask: u64,
+        command: Command,
+    ) -> Result<(), Refusal> {
+        match command {
+            Command::Prompt {
+                content,
+                attachments,
+                when,
+            } => {
+                let content = self.with_attachments(content, attachments).await;
+                self.prompt(state, ask, content, when);
+            }
+            Command::GoOn => self.begin(state, ask, Sort::Turn, Given::GoOn),
+            Command::Interrupt => {
+                self.session.cancel();
+                self.done(ask, None);
+            }
+            Command::Permit {
+                call,
+                allow,
+                words,
+                input,
+                remember,
+            } => {
+                let effect = self.waiting(&call)?;
+                if let Some(lifetime) = remember.filter(|_| allow) {
+                    self.remember(&call, lifetime)?;
+                }
+                let answer = PersonAnswer {
+                    allowed: allow,
+                    words,
+                    input,
+                };
+                self.session.engine().answer(effect, answer);
+                self.done(ask, None);
+            }
+            Command::Answer { call, answers } => {
+                self.answer(call, answers)?;
+                self.done(ask, None);
+            }
+            Command::Compact { instructions } => {
+                let wish = CompactWish {
+                    instructions,
+                    ..CompactWish::default()
+                };
+                self.begin(state, ask, Sort::Other, Given::Compact(wish));
+            }
+            Command::Undo { rewrite } => {
+                self.begin(state, ask, Sort::Other, Given::Undo(rewrite));
+            }
+            Command::Rewind { to, what } => {
+                if what != RewindWhat::Conversation {
+                    self.rewind_files(state, &to).await?;
+                }
+                match what {
+                    RewindWhat::Files => self.done(ask, None),
+                    RewindWhat::Conversation | RewindWhat::Both => {
+                        self.begin(state, ask, Sort::Other, Given::Rewind(to));
+                    }
+                }
+            }
+            Command::Fork => {
+                let session = self.host.fork_session(&self.id);
+                let session = session.map_err(|error| dormouse_core::show::chain(&error))?;
+                self.events.tell(Event::Forked { session });
+                self.done(ask, None);
+            }
+            Command::SetModel { model } => {
+                let params = self
+                    .host
+                    .params(&model)
+                    .map_err(|error| error.to_string())?;
+                let switch = self.session.switch(&model, params);
+                self.begin(state, ask, Sort::Model, switch);
+            }
+            Command::SetMode { mode } => {
+                self.judge.set_mode(mode);
+                self.tell_changed();
+                self.done(ask, None);
+            }
+            Command::SetEffort { effort } => {
+                let command = self.effort(effort)?;
+                self.begin(state, ask, Sort::Model, command);
+            }
+            Command::KillTask { task } => {
+                self.kill(state, &task).await?;
+                self.done(ask, None);
+            }
+            Command::Quit { now } => {
+                self.quit(state, now);
+                self.done(ask, None);
+            }
+            Command::Unknown => return Err("this agent does not know the command".to_owned()),
+        }
+        Ok(())
+    }
+
+    /// Gives files that tools changed behind a record the content they had there.
+    async fn rewind_files(&mut self, state: &Loop, to: &RecordId) -> Result<(), Refusal> {
+        if !state.under_way.is_empty() {
+            return Err("files go back between turns only".to_owned());
+        }
+        let said = |error: &dyn std::error::Error| dormouse_core::show::chain(error);
+        let records = self.session.records().await.map_err(|error| said(&error))?;
+        let found = records.iter().find(|record| record.id == *to);
+        let Some(after) = found.map(|record| record.seq) else {
+            return Err(format!("there is no record {to}"));
+        };
+        let folder = self.host.session_folder(&self.id);
+        let blobs = blobs(&self.host, &folder.map_err(|error| said(&error))?);
+        let files = restore_files(&mut self.session, &self.host, &blobs, &records, after);
+        for file in files.await.map_err(|error| said(&error))? {
+            let text = match file.why {
+                Some(why) => format!("{} stays as it is: {why}", file.path),
+                None => format!("{}: {}", file.path, file.done),
+            };
+            self.events.tell(Event::Notice { text });
+        }
+        Ok(())
+    }
+
+    fn prompt(&mut self, state: &mut Loop, ask: u64, content: Vec<Block>, when: When) {
+        let busy = state
+            .under_way
+            .values()
+            .any(|(_, sort)| *sort == Sort::Turn);
+        if state.left_waiting && !busy {
+            // The user says something instead of answering: the calls are not run.
+            state.left_waiting = false;
+            self.session.cancel();
+        }
+        let (sort, when) = match when {
+            When::Steer if busy => (Sort::Other, GivenWhen::Steer),
+            _ => (Sort::Turn, GivenWhen::Queue),
+        };
+        self.begin(state, ask, sort, Given::Prompt { content, when });
+    }
+
+    /// The prompt with its files in front: a file is no word of the user.
+    async fn with_attachments(
+        &self,
+        content: Vec<Block>,
+        attachments: Vec<Attachment>,
+    ) -> Vec<Block> {
+        let mut blocks = Vec::new();
+        for (at, Attachment::File { path }) in attachments.into_iter().enumerate() {
+            let path = path.display().to_string();
+            let input = json!({ "file_path": path });
+            let Some(call) = own_call(&format!("attachment-{at}"), "Read", &input) else {
+                continue;
+            };
+            let output = self.tools.run(call).await;
+            let text = format!("The user attached {path}:\n{}", output.text);
+            blocks.push(Block::text(&render(&REMINDER, &text)));
+            blocks.extend(output.media);
+        }
+        blocks.extend(content);
+        blocks
+    }
+
+    /// The question that a call waits with.
+    fn waiting(&mut self, call: &CallId) -> Result<EffectId, Refusal> {
+        let mut questions = self.session.engine().questions();
+        let found = questions.find(|(_, question)| question.call.id == *call);
+        found
+            .map(|(effect, _)| effect)
+            .ok_or_else(|| format!("call {call} waits for nothing"))
+    }
+
+    fn answer(&mut self, call: CallId, answers: Answers) -> Result<(), Refusal> {
+        let effect = self.waiting(&call)?;
+        self.answers.give(call, answers);
+        let allowed = PersonAnswer {
+            allowed: true,
+            ..PersonAnswer::default()
+        };
+        self.session.engine().answer(effect, allowed);
+        Ok(())
+    }
+
+    /// Keeps the rules that allow such calls, as long as the person wishes.
+    fn remember(&mut self, call: &CallId, lifetime: Lifetime) -> Result<(), Refusal> {
+        let facts = &self.session.conversation().state().facts;
+        let fact = facts.get(&format!("{}{call}", dormouse_drive::WAITING_FACT));
+        let (_, rules) = fact.map_or_else(Default::default, dormouse_drive::read_question);
+        let folder = self.host.places().current_dir.clone();
+        let origin = Origin::new("your answer in this session", folder);
+        for text in rules {
+            let rule = Rule::parse(&text, &origin).map_err(|error| error.to_string())?;
+            self.judge.add_rule(Behaviour::Allow, rule);
+            if lifetime != Lifetime::Session {
+                let written = self.host.allow_always(&text, lifetime == Lifetime::User);
+                let written = written.map_err(|error| dormouse_core::show::chain(&error))?;
+                let text = match written.ignored_because {
+                    Some(why) => format!("{text} counts for this session only: {why}"),
+                    None => format!("{text} is allowed from now on, by {}", written.file),
+                };
+                self.events.tell(Event::Notice { text });
+            }
+        }
+        Ok(())
+    }
+
+    fn effort(&self, effort: Option<EffortLevel>) -> Result<Given, Refusal> {
+        let model = self.session.model().to_owned();
+        let params = self
+            .host
+            .params(&model)
+            .map_err(|error| error.to_string())?;
+        let params = match effort {
+            Some(level) => params
+                .set("output_config", &json!({ "effort": level }))
+                .map_err(|error| error.to_string())?,
+            None => params,
+        };
+        Ok(self.session.switch(&model, params))
+    }
+
+    async fn kill(&mut self, state: &mut Loop, task: &str) -> Result<(), Refusal> {
+        let Some(what) = state.tasks.remove(task) else {
+            return Err(format!("no task {task} runs"));
+        };
+        let input = json!({ "shell_id": task });
+        let Some(call) = own_call("kill", "KillShell", &input) else {
+            return Ok(());
+        };
+        let output = self.tools.run(call).await;
+        if output.is_error {
+            return Err(output.text);
+        }
+        self.events.tell(Event::TaskChanged {
+            task: task.to_owned(),
+            what,
+            state: TaskState::Killed,
+        });
+        Ok(())
+    }
+
+    pub(super) fn quit(&mut self, state: &mut Loop, now: bool) {
+        let before = state.quit.is_some_and(|quit| quit.now);
+        state.quit = Some(Quit { now: now || before });
+        self.session.cancel();
+    }
+}
+
+/// A call that no model made, for the tools' own work.
+fn own_call(id: &str, tool: &str, input: &Value) -> Option<ToolCall> {
+    let block = json!({ "type": "tool_use", "id": id, "name": tool, "input": input });
+    ToolCall::of(&Block::from_value(&block).ok()?)
+}

@@ -1,0 +1,14 @@
+//! Tests of the agent through its protocol: a scripted model, real files and commands.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod disturbed;
+mod hooked;
+mod hostile;
+mod kit;
+mod limits;
+mod people;
+mod turns;
