@@ -34,10 +34,15 @@ pub struct Args {
     #[arg(short, long, value_name = "SESSION", requires = "work", num_args = 0..=1, default_missing_value = "latest")]
     resume: Option<String>,
     /// Go on with a copy; the session that is named stays as it is
-    #[arg(long, visible_alias = "fork-session", requires = "work")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        visible_alias = "fork-session",
+        requires = "work"
+    )]
     fork: bool,
     /// Give the new session this id
-    #[arg(long, value_name = "ID", requires = "work")]
+    #[arg(hide_short_help = true, long, value_name = "ID", requires = "work")]
     session_id: Option<String>,
     /// Answer to calls that no rule decides: ask, accept-edits, plan, sandbox, deny or all
     #[arg(long, visible_alias = "permission-mode", value_name = "MODE", default_value = "ask", hide_default_value = true, value_parser = mode)]
@@ -47,6 +52,7 @@ pub struct Args {
     pub(super) output_format: Option<OutputFormat>,
     /// Read one prompt as text, or one JSON object a line until the input ends
     #[arg(
+        hide_short_help = true,
         long,
         value_name = "FORMAT",
         default_value = "text",
@@ -54,34 +60,34 @@ pub struct Args {
     )]
     pub(super) input_format: InputFormat,
     /// Print pieces of answers as they come, with stream-json
-    #[arg(long, requires = "work")]
+    #[arg(hide_short_help = true, long, requires = "work")]
     pub(super) include_partial_messages: bool,
     /// Repeat messages from the input on the output, with stream-json
-    #[arg(long, requires = "work")]
+    #[arg(hide_short_help = true, long, requires = "work")]
     pub(super) replay_user_messages: bool,
     /// Words that follow the system prompt
-    #[arg(long, value_name = "TEXT", requires = "work")]
+    #[arg(hide_short_help = true, long, value_name = "TEXT", requires = "work")]
     append_system_prompt: Option<String>,
     /// Rules that allow tool calls in this run, such as `Bash(cargo test *)`; several by commas
-    #[arg(long = "allowedTools", visible_alias = "allowed-tools", value_name = "RULES", num_args = 1.., requires = "work")]
+    #[arg(hide_short_help = true, long = "allowedTools", visible_alias = "allowed-tools", value_name = "RULES", num_args = 1.., requires = "work")]
     allowed_tools: Vec<String>,
     /// Rules that refuse tool calls in this run
-    #[arg(long = "disallowedTools", visible_alias = "disallowed-tools", value_name = "RULES", num_args = 1.., requires = "work")]
+    #[arg(hide_short_help = true, long = "disallowedTools", visible_alias = "disallowed-tools", value_name = "RULES", num_args = 1.., requires = "work")]
     disallowed_tools: Vec<String>,
     /// Folders besides this one in which files may be read and changed
-    #[arg(long, value_name = "DIR", num_args = 1.., requires = "work")]
+    #[arg(hide_short_help = true, long, value_name = "DIR", num_args = 1.., requires = "work")]
     add_dir: Vec<PathBuf>,
     /// End the turn after this many requests
     #[arg(long, value_name = "N", requires = "work", value_parser = clap::value_parser!(u64).range(1..))]
     max_turns: Option<u64>,
     /// End the work once it has cost this many dollars
-    #[arg(long, value_name = "USD", requires = "work")]
+    #[arg(hide_short_help = true, long, value_name = "USD", requires = "work")]
     max_budget_usd: Option<Usd>,
     /// Talk to this model instead of the one of the settings
     #[arg(long, value_name = "NAME", requires = "work")]
     pub(super) model: Option<String>,
     /// Without memory, instruction files and notes
-    #[arg(long, requires = "work")]
+    #[arg(hide_short_help = true, long, requires = "work")]
     pub(super) bare: bool,
     /// Accepted for programs that set it; stream-json is always complete
     #[arg(long, hide = true)]
