@@ -20,3 +20,4 @@ mod pages;
 mod recall;
 mod recall_limits;
 mod selector;
+mod truth;
