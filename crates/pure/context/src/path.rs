@@ -50,6 +50,7 @@ pub fn trace<'a>(records: impl IntoIterator<Item = &'a Record>, leaf: Leaf<'_>) 
     };
     let walk = index.links.walk(leaf);
     let mut on_path = index.chain(&walk);
+    on_path.extend(index.beside(&walk));
     index.add_parallel(&mut on_path);
     // File order equals chain order for a chain, and puts parallel lines between their neighbours.
     let mut order: Vec<usize> = on_path.into_iter().collect();
@@ -100,6 +101,12 @@ impl<'a> Index<'a> {
             }
         }
         chain
+    }
+
+    /// Lines of other tools whose response began with a line that is lost.
+    fn beside(&self, walk: &Walk<'a>) -> Vec<usize> {
+        let beside = self.links.beside(walk).into_iter();
+        beside.filter(|at| !self.links.records()[*at].own).collect()
     }
 
     /// Adds the records from `tail` back to `head` that a foreign boundary at `boundary` kept.

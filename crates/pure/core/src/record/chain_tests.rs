@@ -1,7 +1,6 @@
 //! Walks over small logs, written as `id<parent` in file order.
 
 use super::*;
-use crate::block::Block;
 use crate::id::Seq;
 use crate::record::{Foreign, Message};
 use pretty_assertions::assert_eq;
@@ -92,6 +91,8 @@ fn an_abandoned_branch_stays_out_where_the_lost_line_shows_its_parent() {
         &[0, 1, 2, 3, 4],
         &["f>d", "c>unread@9"],
     );
+    // The chain went on past the torn line, so that the gap behind it is another one.
+    check("a b<a ?unread@9<a c<b e<d", &[0, 1, 3, 4], &["e>c"]);
     // The lost record had two children: the branch hangs where the abandoned one does.
     check("a b<a d<c e<d d2<c", &[0, 1, 4], &["d2>b"]);
     check("d<c e<d d2<c", &[2], &[]);
@@ -119,6 +120,15 @@ fn a_cycle_is_left_where_it_closes() {
 fn different_records_with_one_id_are_both_reached() {
     check("a b<a c<b a<c e<d", &[0, 1, 2, 3, 4], &["e>a"]);
     check("a b<a b<b c<b", &[0, 1, 2, 3], &[]);
+}
+
+#[test]
+fn a_record_with_the_id_of_another_is_known_by_its_children() {
+    // The second `a` was `c`, as its child says: the branch that begins at `a` begins at the first.
+    check("a b<a a<b d<c e<a", &[0, 4], &[]);
+    check("a b<a a<b d<c", &[0, 1, 2, 3], &["d>a"]);
+    // Without a child of its own nothing says so; the nearer one is taken.
+    check("a b<a a<b e<a", &[0, 1, 2, 3], &[]);
 }
 
 #[test]
