@@ -13,7 +13,7 @@
 //! # Not here
 //! Hooks around compactions (`compaction.rs`); commands, matchers and their JSON: the host.
 
-use crate::calls::{PendingCall, Stage, ToolCall};
+use crate::calls::{Judgement, PendingCall, Stage, ToolCall};
 use crate::config::Role;
 use crate::driver::Driver;
 use crate::effect::{HookPoint, Work};
@@ -204,7 +204,13 @@ impl Driver {
                 self.calls[at].stage = Stage::Refused(blocked.unwrap_or_default());
             }
             Some(HookVerdict::Deny(why)) => self.calls[at].stage = Stage::Refused(why),
-            Some(HookVerdict::Ask(why)) => self.ask_person(at, why, Vec::new()),
+            // A question must not lead round a rule that refuses.
+            Some(HookVerdict::Ask(why)) => {
+                match self.config.judge.judge(self.calls[at].effective()) {
+                    Judgement::Refuse(why) => self.calls[at].stage = Stage::Refused(why),
+                    Judgement::Run | Judgement::Ask(_) => self.ask_person(at, why, Vec::new()),
+                }
+            }
             Some(HookVerdict::Allow) => self.judge_call(at, true),
             None => self.judge_call(at, false),
         }

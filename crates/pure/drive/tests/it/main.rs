@@ -17,6 +17,7 @@ mod world;
 mod cancelled;
 mod determinism;
 mod failing;
+mod hooks;
 mod matrix;
 mod order;
 mod relay;

@@ -13,8 +13,8 @@ use dormouse_core::units::Millis;
 use dormouse_core::usage::TokenUsage;
 use dormouse_drive::{
     Command, CommandId, Config, DriveError, Driver, Effect, EffectId, EffectOutcome, ForkReport,
-    HookAnswer, Injection, Input, NotesFiles, Notice, RecallMoment, Reply, SaveFile, SavePlace,
-    ToolCall, When, Work,
+    HookAnswer, HookPoint, Injection, Input, NotesFiles, Notice, RecallMoment, Reply, SaveFile,
+    SavePlace, ToolCall, When, Work,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -83,6 +83,10 @@ pub(crate) struct World {
     pub(crate) ended: BTreeSet<CallId>,
     pub(crate) replies: BTreeMap<CommandId, Vec<Result<Reply, DriveError>>>,
     pub(crate) notices: Vec<Notice>,
+    /// Answers of hooks, by the name of their moment; others say nothing.
+    pub(crate) hooks: BTreeMap<&'static str, HookAnswer>,
+    /// Moments at which hooks ran.
+    pub(crate) hooked: Vec<&'static str>,
     /// Tokens of the answers that were reported to a driver.
     pub(crate) billed: TokenUsage,
     /// Number of effects emitted so far.
@@ -127,6 +131,8 @@ impl World {
             ended: BTreeSet::new(),
             replies: BTreeMap::new(),
             notices: Vec::new(),
+            hooks: BTreeMap::new(),
+            hooked: Vec::new(),
             billed: TokenUsage::default(),
             handed: 0,
             blow: None,
@@ -252,9 +258,14 @@ impl World {
                 };
                 (format!("person {}", call.id), Pending::Ends(said))
             }
-            Work::Hooks(_) => {
-                let answer = EffectOutcome::HooksRan(HookAnswer::default());
-                ("hooks".to_owned(), Pending::Ends(answer))
+            Work::Hooks(point) => {
+                let name = moment(&point);
+                let answer = self.hooks.get(name).cloned().unwrap_or_default();
+                self.hooked.push(name);
+                (
+                    format!("hooks {name}"),
+                    Pending::Ends(EffectOutcome::HooksRan(answer)),
+                )
             }
             Work::Restore { files } => {
                 let parts = files.into_iter().take(1).map(|name| RestoredPart {
@@ -424,5 +435,17 @@ fn recalled(moment: &RecallMoment) -> Vec<Injection> {
             }]
         }
         _ => Vec::new(),
+    }
+}
+
+/// Name of a moment at which hooks run.
+fn moment(point: &HookPoint) -> &'static str {
+    match point {
+        HookPoint::BeforeCompaction { .. } => "before",
+        HookPoint::AfterCompaction { .. } => "after",
+        HookPoint::Prompt { .. } => "prompt",
+        HookPoint::Call { .. } => "call",
+        HookPoint::Result { .. } => "result",
+        HookPoint::Stop { .. } => "stop",
     }
 }
