@@ -34,7 +34,7 @@ impl Host {
         let loaded = self.loaded();
         // Both from one load: a reload between them could give a model without its price.
         let (settings, models) = (Arc::clone(&loaded.settings), Arc::clone(&loaded.models));
-        let (model, no_model) = match configured(&settings, &models) {
+        let (model, no_model) = match configured(self.system(), &settings, &models) {
             Ok(model) => (Some(model), None),
             Err(why) => (None, Some(why)),
         };

@@ -83,7 +83,7 @@ impl Host {
         let (name, asker): (String, Arc<dyn Asker>) = if let Some(given) = ask.model {
             given
         } else {
-            let model = configured(&settings, &models)?;
+            let model = configured(self.system(), &settings, &models)?;
             (model.name, Arc::new(AskModel(model.model)))
         };
         let params = self.params(&name)?;

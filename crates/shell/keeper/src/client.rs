@@ -7,11 +7,13 @@
 //! # Not here
 //! Requests; the wire (`dormouse-model`).
 
+use crate::key_helper::KeyHelper;
 use dormouse_core::models::ModelTable;
 use dormouse_core::settings::{Settings, keys};
 use dormouse_model::anthropic::{AnthropicClient, ApiVersion};
 use dormouse_model::openai::{LengthMember, OpenAiClient};
 use dormouse_model::{ClientOptions, Credential, Model, SetupError};
+use dormouse_system::System;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -48,6 +50,7 @@ pub enum NoModel {
 /// # Errors
 /// When none is named, or it cannot be asked.
 pub fn configured(
+    system: &System,
     settings: &Settings,
     models: &Arc<ModelTable>,
 ) -> Result<ConfiguredModel, NoModel> {
@@ -55,13 +58,18 @@ pub fn configured(
     let small = settings
         .get(keys::SMALL_MODEL)
         .unwrap_or_else(|| name.clone());
-    let model = client(settings, models)?;
+    let model = client(system, settings, models)?;
     Ok(ConfiguredModel { model, name, small })
 }
 
-fn client(settings: &Settings, models: &Arc<ModelTable>) -> Result<Arc<dyn Model>, NoModel> {
+fn client(
+    system: &System,
+    settings: &Settings,
+    models: &Arc<ModelTable>,
+) -> Result<Arc<dyn Model>, NoModel> {
     let with_models = |url: String, credential| ClientOptions {
         models: Arc::clone(models),
+        proxy: settings.get(keys::PROXY),
         ..ClientOptions::new(url, credential)
     };
     // The token first: it is set instead of a key, which other tools may share.
@@ -70,6 +78,13 @@ fn client(settings: &Settings, models: &Arc<ModelTable>) -> Result<Arc<dyn Model
         .map(Credential::Bearer);
     let anthropic =
         anthropic.or_else(|| settings.get(keys::ANTHROPIC_API_KEY).map(Credential::Key));
+    let openai = settings.get(keys::OPENAI_BASE_URL);
+    let helper = settings.get(keys::KEY_HELPER).map(|line| {
+        let helper = KeyHelper::new(system, line);
+        Credential::Source(Arc::new(helper))
+    });
+    // A helper stands in for the key that is missing, of the provider that is asked.
+    let anthropic = anthropic.or_else(|| helper.clone().filter(|_| openai.is_none()));
     if let Some(credential) = anthropic {
         let url = settings.get(keys::ANTHROPIC_BASE_URL);
         let url = url.unwrap_or_else(|| ANTHROPIC.to_owned());
@@ -82,13 +97,15 @@ fn client(settings: &Settings, models: &Arc<ModelTable>) -> Result<Arc<dyn Model
         let model = AnthropicClient::new(&options, ApiVersion::default(), &betas)?;
         return Ok(Arc::new(model));
     }
-    let Some(url) = settings.get(keys::OPENAI_BASE_URL) else {
+    let Some(url) = openai else {
         return Err(NoModel::NoCredential);
     };
     // Local servers take no key.
     let credential = settings
         .get(keys::OPENAI_API_KEY)
-        .map_or(Credential::None, Credential::Key);
+        .map(Credential::Key)
+        .or(helper)
+        .unwrap_or(Credential::None);
     let model = OpenAiClient::new(&with_models(url, credential), LengthMember::default())?;
     Ok(Arc::new(model))
 }
@@ -100,7 +117,7 @@ mod tests {
     #[test]
     fn without_settings_there_is_no_model_and_the_reason_says_which_one_is_missing() {
         let models = Arc::new(ModelTable::builtin().clone());
-        let error = configured(&Settings::default(), &models).unwrap_err();
+        let error = configured(&System::real(), &Settings::default(), &models).unwrap_err();
         assert!(matches!(error, NoModel::Unnamed), "{error}");
     }
 }

@@ -6,6 +6,7 @@ pub mod dreaming;
 pub mod extraction;
 pub mod instructions;
 mod keeper;
+mod key_helper;
 mod meter;
 mod once;
 pub mod recaller;

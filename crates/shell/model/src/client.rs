@@ -5,13 +5,14 @@
 
 use crate::attempt::{Call, Timeouts};
 use crate::error::SetupError;
-use crate::http::{BaseUrl, Connector, Http, Post, TcpConnector};
+use crate::http::{BaseUrl, Connector, Http, Post, ProxyConnector, TcpConnector, is_local};
 use dormouse_ask::CapabilityOverrides;
 use dormouse_ask::Delivery;
 use dormouse_core::models::ModelTable;
 use dormouse_core::settings::Secret;
 use hyper::HeaderMap;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use std::fmt;
 use std::sync::Arc;
 
 /// The account that asks.
@@ -23,6 +24,43 @@ pub enum Credential {
     Key(Secret),
     /// A token in `authorization`.
     Bearer(Secret),
+    /// A key that is asked for with every request; in the header of a key.
+    Source(Arc<dyn KeySource>),
+}
+
+/// Source of a key that changes, such as a command that prints one.
+pub trait KeySource: fmt::Debug + Send + Sync {
+    /// The key to use now. May block; called on the blocking pool.
+    ///
+    /// # Errors
+    /// The reason in words, if there is none.
+    fn key(&self) -> Result<Secret, String>;
+}
+
+impl Credential {
+    /// Source of the key, if it has one.
+    pub(crate) fn source(&self) -> Option<Arc<dyn KeySource>> {
+        match self {
+            Self::Source(source) => Some(Arc::clone(source)),
+            _ => None,
+        }
+    }
+}
+
+/// Adds the header of a key that a source gives.
+pub(crate) async fn add_key(
+    headers: &mut HeaderMap,
+    name: &'static str,
+    scheme: &str,
+    source: Option<Arc<dyn KeySource>>,
+) -> Result<(), SetupError> {
+    let Some(source) = source else {
+        return Ok(());
+    };
+    let asked = tokio::task::spawn_blocking(move || source.key()).await;
+    let key = asked.unwrap_or_else(|_| Err("its source failed".to_owned()));
+    let key = key.map_err(|why| SetupError::NoKey { why })?;
+    secret_header(headers, name, scheme, &key)
 }
 
 /// Settings of a client; the same for both wires.
@@ -40,6 +78,8 @@ pub struct ClientOptions {
     pub overrides: CapabilityOverrides,
     /// Way to connect; TCP if `None`.
     pub connector: Option<Arc<dyn Connector>>,
+    /// Address of a proxy, such as `http://proxy:3128`. Servers on this machine are asked directly.
+    pub proxy: Option<String>,
 }
 
 impl ClientOptions {
@@ -52,6 +92,7 @@ impl ClientOptions {
             models: Arc::new(ModelTable::builtin().clone()),
             overrides: CapabilityOverrides::default(),
             connector: None,
+            proxy: None,
         }
     }
 }
@@ -70,6 +111,10 @@ impl Base {
         let url = BaseUrl::parse(&options.url)?;
         let connector: Arc<dyn Connector> = match &options.connector {
             Some(connector) => connector.clone(),
+            None if options.proxy.is_some() && !is_local(&url.origin.host) => {
+                let address = options.proxy.as_deref().unwrap_or_default();
+                Arc::new(ProxyConnector::new(address, &url.origin)?)
+            }
             // Here, not at the first request: a build without TLS should fail when it is set up.
             None => Arc::new(TcpConnector::for_origin(&url.origin)?),
         };

@@ -421,6 +421,18 @@ pub enum SetupError {
         /// Name of the header; never its value, which may be a key.
         name: &'static str,
     },
+    /// The address of the proxy is none.
+    #[error("`{address}` is not the address of an http proxy")]
+    BadProxy {
+        /// The address that was given, without its account.
+        address: String,
+    },
+    /// The source of the key gave none.
+    #[error("there is no key: {why}")]
+    NoKey {
+        /// The reason, in words.
+        why: String,
+    },
     /// https was asked for, but this build has none.
     #[error("this build cannot speak https")]
     NoTls,

@@ -15,7 +15,7 @@ mod trace;
 pub mod web;
 
 pub use attempt::Timeouts;
-pub use client::{ClientOptions, Credential};
+pub use client::{ClientOptions, Credential, KeySource};
 pub use dormouse_ask::{
     Caching, Capabilities, CapabilityOverrides, Delivery, Delta, Event, Extras, Feature, Features,
     Params, Partial, RateLimit, RateLimits, Refusal, Request, Response, Retrying, StopReason,

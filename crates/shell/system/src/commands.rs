@@ -17,7 +17,7 @@
 
 use crate::sandbox::{Confinement, End, SandboxError};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +32,18 @@ pub trait Commands: fmt::Debug + Send + Sync {
     /// When the shell or the output file cannot be opened, or nothing confines the line although
     /// the order asks for it.
     fn start(&self, order: &Order) -> Result<Arc<dyn Running>, SandboxError>;
+
+    /// Runs a line whose output touches no disk, such as one that prints a key. Blocks, at most so
+    /// long; `None` if it took longer and was killed.
+    ///
+    /// # Errors
+    /// When the shell cannot be started.
+    fn capture(
+        &self,
+        line: &str,
+        directory: &Path,
+        most: Duration,
+    ) -> Result<Option<(End, Vec<u8>)>, SandboxError>;
 
     /// Kills every process that still carries the mark, and returns how many there were.
     fn sweep(&self, mark: &str) -> usize;

@@ -250,10 +250,10 @@ fn a_reserved_setting_is_checked_and_not_offered() {
     assert!(settings.iter().all(|entry| entry.key != "snip"));
     assert_eq!(nearest_key("snipp"), None);
     assert!(!reference_markdown().contains("`snip`"));
-    // The environment of every machine behind a proxy has this variable; it is no mistake there.
+    // The environment of every machine behind a proxy has this variable.
     let proxy = |name: &str| (name == "HTTPS_PROXY").then(|| "http://p".to_owned());
     let (layer, issues) = env_layer(proxy);
-    assert_eq!((values(&layer), issues), (Vec::new(), Vec::new()));
+    assert_eq!((values(&layer).len(), issues), (1, Vec::new()));
 }
 
 #[test]
@@ -283,7 +283,6 @@ fn flags_are_pairs() {
     assert_eq!(
         issues,
         [
-            "command-line flag: `hooks` has no effect: this version does not use the setting yet",
             "command-line flag: `budget.background_day` must be an amount of dollars such as 1.50, not `-1`",
             "`compact` is not of the form key=value",
             "command-line flag: unknown setting `modell`; did you mean `model`?",

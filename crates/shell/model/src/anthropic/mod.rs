@@ -17,7 +17,9 @@ mod open_block;
 mod usage;
 
 use crate::attempt::{Head, Provider};
-use crate::client::{Base, ClientOptions, Credential, json_headers, secret_header};
+use crate::client::{
+    Base, ClientOptions, Credential, KeySource, add_key, json_headers, secret_header,
+};
 use crate::error::{Malformed, ModelError, SetupError};
 use crate::http::Post;
 use crate::model::{Counting, Model, ResponseStream, TokenCount};
@@ -30,6 +32,7 @@ use hyper::HeaderMap;
 use hyper::header::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Version of the interface, sent as a header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,11 +56,16 @@ impl ApiVersion {
 /// Header that lists the betas of a request; a constant, because parsing a name can fail.
 const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
 
+/// Header of a key.
+const KEY: &str = "x-api-key";
+
 /// A client of the Messages wire.
 #[derive(Debug)]
 pub struct AnthropicClient {
     base: Base,
     headers: HeaderMap,
+    /// Source of the key, where it may change.
+    source: Option<Arc<dyn KeySource>>,
     betas: Vec<Cow<'static, str>>,
 }
 
@@ -77,14 +85,15 @@ impl AnthropicClient {
             HeaderValue::from_static(version.as_str()),
         );
         match &options.credential {
-            Credential::None => {}
-            Credential::Key(key) => secret_header(&mut headers, "x-api-key", "", key)?,
+            Credential::None | Credential::Source(_) => {}
+            Credential::Key(key) => secret_header(&mut headers, KEY, "", key)?,
             Credential::Bearer(token) => {
                 secret_header(&mut headers, "authorization", "Bearer ", token)?;
             }
         }
         Ok(Self {
             base: Base::new(options)?,
+            source: options.credential.source(),
             headers,
             betas: betas.to_vec(),
         })
@@ -124,16 +133,24 @@ impl Model for AnthropicClient {
         let call = self
             .post("/v1/messages", request)
             .map(|post| self.base.call(post, Messages, delivery));
+        let source = self.source.clone();
         // An error of the setup comes through the stream, as every other error does.
-        ResponseStream::new(|emitter| async move { call?.run(emitter).await })
+        ResponseStream::new(|emitter| async move {
+            let mut call = call?;
+            add_key(&mut call.post.headers, KEY, "", source).await?;
+            call.run(emitter).await
+        })
     }
 
     fn count_tokens(&self, request: Request) -> Counting {
         let call = self
             .post("/v1/messages/count_tokens", request)
             .map(|post| self.base.call(post, Messages, Delivery::Streamed));
+        let source = self.source.clone();
         Box::pin(async move {
-            let body = call?.fetch().await?;
+            let mut call = call?;
+            add_key(&mut call.post.headers, KEY, "", source).await?;
+            let body = call.fetch().await?;
             let count: WireCount =
                 serde_json::from_slice(&body).map_err(|source| Malformed::Json {
                     what: "count_tokens",

@@ -69,7 +69,11 @@ impl TcpConnector {
         self.dial(origin, move || TcpStream::connect(address))
     }
 
-    fn dial<D>(&self, origin: &Origin, dial: impl FnOnce() -> D + Send + 'static) -> Connecting
+    pub(super) fn dial<D>(
+        &self,
+        origin: &Origin,
+        dial: impl FnOnce() -> D + Send + 'static,
+    ) -> Connecting
     where
         D: Future<Output = io::Result<TcpStream>> + Send,
     {

@@ -9,10 +9,12 @@
 //! Time-outs (`attempt`), retries (the caller's), redirects (no provider makes them), compression.
 
 mod connect;
+mod proxy;
 #[cfg(feature = "tls")]
 mod tls;
 
 pub use connect::{Connecting, Connection, Connector, Origin, TcpConnector};
+pub(crate) use proxy::{ProxyConnector, is_local};
 
 use crate::error::{ConnectionError, ModelError, SetupError};
 use bytes::Bytes;

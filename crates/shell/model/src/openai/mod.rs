@@ -21,7 +21,9 @@ pub use convert::LengthMember;
 
 use crate::attempt::{Head, Provider};
 use crate::blocking;
-use crate::client::{Base, ClientOptions, Credential, json_headers, secret_header};
+use crate::client::{
+    Base, ClientOptions, Credential, KeySource, add_key, json_headers, secret_header,
+};
 use crate::error::{ModelError, SetupError};
 use crate::http::Post;
 use crate::model::{Counting, Model, ResponseStream};
@@ -31,6 +33,7 @@ use dormouse_ask::Response;
 use dormouse_ask::Unsupported;
 use dormouse_ask::{Capabilities, Feature};
 use hyper::HeaderMap;
+use std::sync::Arc;
 
 /// A client of chat completions. The address ends where `/chat/completions` follows, usually in
 /// `/v1`.
@@ -38,6 +41,8 @@ use hyper::HeaderMap;
 pub struct OpenAiClient {
     base: Base,
     headers: HeaderMap,
+    /// Source of the key, where it may change.
+    source: Option<Arc<dyn KeySource>>,
     length: LengthMember,
 }
 
@@ -49,13 +54,14 @@ impl OpenAiClient {
     pub fn new(options: &ClientOptions, length: LengthMember) -> Result<Self, SetupError> {
         let mut headers = json_headers();
         match &options.credential {
-            Credential::None => {}
+            Credential::None | Credential::Source(_) => {}
             Credential::Key(secret) | Credential::Bearer(secret) => {
                 secret_header(&mut headers, "authorization", "Bearer ", secret)?;
             }
         }
         Ok(Self {
             base: Base::new(options)?,
+            source: options.credential.source(),
             headers,
             length,
         })
@@ -69,8 +75,10 @@ impl Model for OpenAiClient {
     }
 
     fn stream(&self, request: Request) -> ResponseStream {
-        let (base, headers, length) = (self.base.clone(), self.headers.clone(), self.length);
+        let (base, length) = (self.base.clone(), self.length);
+        let (mut headers, source) = (self.headers.clone(), self.source.clone());
         ResponseStream::new(move |emitter| async move {
+            add_key(&mut headers, "authorization", "Bearer ", source).await?;
             let body = request.body;
             let converted = blocking::run(body.len(), move || convert::convert(&body, length));
             let converted = converted.await.map_err(ModelError::Request)?;

@@ -82,6 +82,15 @@ impl Commands for RealCommands {
         }))
     }
 
+    fn capture(
+        &self,
+        line: &str,
+        directory: &Path,
+        most: Duration,
+    ) -> Result<Option<(End, Vec<u8>)>, SandboxError> {
+        super::capture::capture(shell(), line, directory, most)
+    }
+
     fn sweep(&self, mark: &str) -> usize {
         sweep(mark)
     }
@@ -95,9 +104,14 @@ impl Commands for RealCommands {
     }
 }
 
-fn command(order: &Order) -> Command {
+/// Shell that lines are written for.
+fn shell() -> &'static str {
     let found = SHELLS.into_iter().find(|shell| Path::new(shell).exists());
-    let mut command = Command::new(found.unwrap_or("/bin/sh"));
+    found.unwrap_or("/bin/sh")
+}
+
+fn command(order: &Order) -> Command {
+    let mut command = Command::new(shell());
     let mut line = order.line.clone();
     if let Some(file) = &order.folder_file {
         line.insert_str(0, LEAVE_FOLDER);

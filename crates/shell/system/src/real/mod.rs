@@ -4,6 +4,7 @@
 mod beneath;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod calls;
+mod capture;
 mod commands;
 mod files;
 mod opened;

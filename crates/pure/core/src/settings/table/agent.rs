@@ -50,10 +50,10 @@ settings! {
 
     /// Proxy for requests to a model.
     PROXY: Option<String> = "proxy",
-        text().scope(Scope::TrustedProject).env(&[var("DORMOUSE_PROXY"), var("HTTPS_PROXY"), var("https_proxy")]).hidden();
+        text().scope(Scope::TrustedProject).env(&[var("DORMOUSE_PROXY"), var("HTTPS_PROXY"), var("https_proxy")]);
 
     /// Command that prints a key for the API.
-    KEY_HELPER: Option<String> = "key_helper", text().scope(Scope::TrustedProject).hidden();
+    KEY_HELPER: Option<String> = "key_helper", text().scope(Scope::TrustedProject);
 
     /// Money that background work (notes, extraction, dreams, summaries) may spend in a day; the
     /// offline engines take over when it is spent.
