@@ -28,6 +28,7 @@ use dormouse_core::units::{Millis, Tokens};
 use dormouse_drive::{Command, CommandId, Config, Driver, Effect, Input, LogStart};
 use dormouse_drive::{EffectOutcome, NoHookPoints, Recorded, Work};
 use dormouse_testkit::conversation::{Shape, session};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Fixed time of all inputs, so that runs are comparable; any value works.
