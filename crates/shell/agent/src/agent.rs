@@ -4,6 +4,7 @@
 //! The loop that takes commands and tells events: `run`.
 
 use crate::checkpoints::{Checkpoints, blobs, files_read};
+use crate::fragments::Fragments;
 use crate::handle::AgentHandle;
 use crate::hooks::HookRunner;
 use crate::judge::Judging;
@@ -153,6 +154,7 @@ impl Agent {
             Arc::clone(&judge) as _,
             services::services(&host, texts.memory.is_some(), &answers),
         );
+        let fragments = Fragments::new(&host, &tools);
         let hooks = HookRunner::new(&host, &id, &place, Arc::clone(&judge), events.clone());
         let hooks = Arc::new(hooks);
         let opened = host
@@ -161,6 +163,7 @@ impl Agent {
                 prefix,
                 tools: Arc::new(tools.clone()),
                 model: ask.model,
+                companion: Some(Arc::new(fragments.clone())),
                 judge: Arc::clone(&judge) as _,
                 most_requests: ask.most_requests.unwrap_or(usize::MAX),
                 budget: ask.budget,
@@ -174,7 +177,9 @@ impl Agent {
         };
         let mut session = opened.session;
         checkpoints.attach(session.recorder());
-        tools.restore_read(files_read(session.conversation().state()));
+        let state = session.conversation().state();
+        tools.restore_read(files_read(state));
+        fragments.attach(session.recorder(), state, &texts.today);
         let resumed = opened.opened == Opened::Resumed;
         let mut begin = Vec::new();
         if !resumed {

@@ -333,6 +333,7 @@ pub async fn rewind(host: &Arc<Host>, ask: &RewindAsk) -> Result<Rewound, Rewind
         prefix,
         tools: Arc::new(NoTools),
         model: None,
+        companion: None,
         judge: Arc::new(RunsAll),
         most_requests: 0,
         budget: None,

@@ -3,6 +3,7 @@
 mod agent;
 mod checkpoints;
 mod figures;
+mod fragments;
 mod handle;
 mod hooks;
 mod judge;

@@ -46,6 +46,11 @@ pub enum Resume {
 }
 
 impl Host {
+    /// The day, as people write it.
+    pub fn today(&self) -> String {
+        day(self.now()).to_string()
+    }
+
     /// Texts that a session started here begins with.
     ///
     /// # Errors

@@ -14,8 +14,9 @@ use dormouse_core::record::LineContext;
 use dormouse_core::usage::Usd;
 use dormouse_drive::Judge;
 use dormouse_engine::{
-    AskModel, Asker, BlockingLog, Companion, DiskRestorer, Hooks, NoCompanion, Notices, Opened,
-    Ports, Session, SessionConfig, SessionPlace, ToolHost,
+    AskModel, Asker, BlockingLog, Companion, DiskRestorer, HookFuture, Hooks, Injection,
+    NoCompanion, Notices, Opened, Ports, Seen, Session, SessionConfig, SessionPlace, ToolCall,
+    ToolHost,
 };
 use dormouse_keeper::Keeper;
 use dormouse_keeper::client::configured;
@@ -37,6 +38,8 @@ pub struct SessionAsk {
     pub tools: Arc<dyn ToolHost>,
     /// The model by its name and the way to ask it; `None` for the one of the settings.
     pub model: Option<(String, Arc<dyn Asker>)>,
+    /// Companion beside recall; `None` for none.
+    pub companion: Option<Arc<dyn Companion>>,
     /// Judge of the model's calls.
     pub judge: Arc<dyn Judge>,
     /// Most requests of one turn of the user.
@@ -55,6 +58,44 @@ impl fmt::Debug for SessionAsk {
             .field("session", &self.session)
             .field("tools", &self.tools)
             .finish_non_exhaustive()
+    }
+}
+
+/// Companions that speak one after the other.
+#[derive(Debug)]
+struct Together(Vec<Arc<dyn Companion>>);
+
+impl Together {
+    fn all(futures: Vec<HookFuture<Vec<Injection>>>) -> HookFuture<Vec<Injection>> {
+        Box::pin(async move {
+            let mut all = Vec::new();
+            for future in futures {
+                all.extend(future.await);
+            }
+            all
+        })
+    }
+}
+
+impl Companion for Together {
+    fn on_prompt(&self, prompt: &str, seen: Seen) -> HookFuture<Vec<Injection>> {
+        let each = self.0.iter();
+        Self::all(
+            each.map(|one| one.on_prompt(prompt, seen.clone()))
+                .collect(),
+        )
+    }
+
+    fn on_results(&self, calls: &[ToolCall], seen: Seen) -> HookFuture<Vec<Injection>> {
+        let each = self.0.iter();
+        Self::all(
+            each.map(|one| one.on_results(calls, seen.clone()))
+                .collect(),
+        )
+    }
+
+    fn on_end(&self) {
+        self.0.iter().for_each(|one| one.on_end());
     }
 }
 
@@ -97,9 +138,13 @@ impl Host {
             git_branch: String::new(),
         };
         let memory = self.session_memory()?;
-        let companion: Arc<dyn Companion> = match &memory {
-            Some((_, recaller)) => Arc::new(recaller.clone()),
-            None => Arc::new(NoCompanion),
+        let recaller = memory
+            .as_ref()
+            .map(|(_, recaller)| Arc::new(recaller.clone()) as Arc<dyn Companion>);
+        let companion: Arc<dyn Companion> = match (recaller, ask.companion) {
+            (Some(one), Some(other)) => Arc::new(Together(vec![other, one])),
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => Arc::new(NoCompanion),
         };
         // After the memory: a session whose memory cannot be opened leaves no empty log behind.
         let log = FileLog::open(&system, &place.log, line.clone(), id.clone())?;

@@ -38,6 +38,9 @@ pub struct Args {
     /// Only show what would change
     #[arg(long)]
     dry_run: bool,
+    /// Print lines for systemd, launchd and cron that dream every night, and do nothing else
+    #[arg(long, conflicts_with_all = ["now", "dry_run"])]
+    schedule: bool,
     /// Do not ask a model
     #[arg(long)]
     offline: bool,
@@ -59,11 +62,63 @@ enum DreamCommand {
     },
 }
 
+/// Prints what a scheduler needs to dream in this project every night.
+fn schedule(app: &mut App) -> Outcome {
+    let host = app.host()?;
+    let folder = host.places().current_dir.display().to_string();
+    let program = std::env::current_exe().unwrap_or_else(|_| "dormouse".into());
+    let program = program.display().to_string();
+    app.tell(&Schedule {
+        cron: format!("17 3 * * * cd '{folder}' && '{program}' dream"),
+        systemd: format!(
+            "[Service]\nType=oneshot\nWorkingDirectory={folder}\nExecStart=\"{program}\" dream\n\n[Timer]\n\
+             OnCalendar=*-*-* 03:17\nPersistent=true"
+        ),
+        launchd: format!(
+            "<key>ProgramArguments</key><array><string>{program}</string><string>dream</string></array>\n\
+             <key>WorkingDirectory</key><string>{folder}</string>\n\
+             <key>StartCalendarInterval</key><dict><key>Hour</key><integer>3</integer>\
+             <key>Minute</key><integer>17</integer></dict>"
+        ),
+    })
+}
+
+/// Lines for schedulers. A dream that is not due ends at once, so that every night is not too often.
+#[derive(Serialize)]
+struct Schedule {
+    cron: String,
+    systemd: String,
+    launchd: String,
+}
+
+impl Report for Schedule {
+    fn text(&self, out: &mut Out) -> Outcome {
+        for (name, text) in [
+            ("cron (crontab -e)", &self.cron),
+            ("systemd (dormouse-dream.service and .timer)", &self.systemd),
+            (
+                "launchd (inside the <dict> of a property list)",
+                &self.launchd,
+            ),
+        ] {
+            out.line(Line::new().role(Role::Strong, name))?;
+            for line in text.lines() {
+                out.line(line)?;
+            }
+            out.blank()?;
+        }
+        Ok(())
+    }
+}
+
 /// Dreams, or takes the last dream back.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     if let Some(DreamCommand::Undo { dir }) = &args.command {
         let undone = app.host()?.undo_dream(&Which::of(dir.as_deref(), false))?;
         return app.tell(&UndoneDream(undone));
+    }
+    if args.schedule {
+        return schedule(app);
     }
     let which = Which::of(args.dir.as_deref(), false);
     let ask = DreamAsk {

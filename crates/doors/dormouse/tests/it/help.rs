@@ -38,7 +38,7 @@ Start with `dormouse sessions ~/.claude/projects`, then `dormouse context FILE`.
 `dormouse help COMMAND` explains each of them.
 "
     );
-    assert!(text.lines().count() <= 25);
+    assert!(text.lines().count() <= 30);
     let json = machine.json("--json");
     assert_eq!(json["version"], "0.1.0");
     assert_eq!(json["commands"][0]["name"], "context");

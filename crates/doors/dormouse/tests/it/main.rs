@@ -5,6 +5,10 @@ mod agent;
 #[cfg(test)]
 mod agent_files;
 #[cfg(test)]
+mod agent_fragments;
+#[cfg(test)]
+mod agent_sandbox;
+#[cfg(test)]
 mod bad_input;
 #[cfg(test)]
 mod config;

@@ -25,7 +25,7 @@ use dormouse_engine::{Companion, HookFuture, Injection, Seen, ToolCall};
 use dormouse_guard::paths::SafePath;
 use dormouse_recall::usage::{Aftermath, Event, detect, encode_event};
 use dormouse_recall::{
-    Budgets, CANDIDATES, CONFIDENT, Request, Surfacing, Work, plan_selected, plan_work,
+    Budgets, CANDIDATES, CONFIDENT, Request, Skip, Surfacing, Work, plan_selected, plan_work,
 };
 use dormouse_system::Access;
 use select::Selection;
@@ -33,6 +33,7 @@ use serde_json::Value;
 use shelf::{Shelf, USAGE};
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -57,6 +58,8 @@ struct Inner {
     keeper: Arc<Keeper>,
     library: Library,
     turn: Mutex<Turn>,
+    /// Set once the user has said not to use memory: it holds for the rest of the session.
+    ignored: AtomicBool,
 }
 
 /// State of a turn.
@@ -85,6 +88,7 @@ impl Recaller {
                 keeper,
                 library,
                 turn,
+                ignored: AtomicBool::new(false),
             }),
         }
     }
@@ -209,6 +213,9 @@ impl Inner {
 
     /// Memories to show with the prompt; the small model is asked about the others.
     fn prompted(&self, number: u64, seen: &Seen) -> Vec<Shown> {
+        if self.ignored.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
         let settings = self.keeper.settings();
         let (prompt, work) = {
             let turn = self.turn();
@@ -225,6 +232,9 @@ impl Inner {
         let mut shown = Vec::new();
         for mut found in recalled.brought {
             self.note(&found.surfacing);
+            if found.surfacing.skipped == Some(Skip::ToldToIgnore) {
+                self.ignored.store(true, Ordering::Relaxed);
+            }
             shown.append(&mut found.shown);
             if let Some(selection) = self.ask_selector(found, &prompt) {
                 let mut turn = self.turn();
@@ -240,7 +250,7 @@ impl Inner {
     /// Memories to show with tool results: rules for the work, and the small model's choice.
     fn worked(&self, seen: &Seen, moved: bool) -> Vec<Shown> {
         let settings = self.keeper.settings();
-        if !settings.switch(keys::RECALL).is_on() {
+        if !settings.switch(keys::RECALL).is_on() || self.ignored.load(Ordering::Relaxed) {
             return Vec::new();
         }
         let (prompt, work, ready) = {

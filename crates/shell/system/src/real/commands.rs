@@ -9,7 +9,7 @@
 
 use super::files::RealFiles;
 use super::sandbox::{Reading, confine_this_thread, end_of, kill_group, wait_without_reaping};
-use super::sweep::sweep;
+use super::sweep::{adopt_orphans, sweep};
 use crate::commands::{Commands, MARK, Order, Output, Running};
 use crate::files::{Access, AppendFile, Files as _};
 use crate::sandbox::{Confinement, End, SandboxError};
@@ -53,6 +53,7 @@ pub struct RealCommands;
 
 impl Commands for RealCommands {
     fn start(&self, order: &Order) -> Result<Arc<dyn Running>, SandboxError> {
+        adopt_orphans();
         let failed = |source: io::Error| SandboxError::Start {
             program: order.line.clone(),
             directory: order.directory.clone(),

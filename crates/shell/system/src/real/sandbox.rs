@@ -185,6 +185,8 @@ fn command(task: &Task) -> Command {
         // Variables of this process may hold keys; only those named here are passed on.
         .env_clear()
         .env("PATH", search_path(env::var_os("PATH")))
+        // A mark of no session: the end of one must not take it for a process that hid itself.
+        .env(crate::commands::MARK, "reads")
         .envs(ENVIRONMENT)
         .envs(
             ["HOME", "LANG"]

@@ -126,6 +126,15 @@ impl AgentTools {
         todos.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Takes over the list of a resumed conversation.
+    pub fn restore_todos(&self, todos: Vec<Todo>) {
+        *self
+            .inner
+            .todos
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = todos;
+    }
+
     /// Takes over the files that a resumed conversation has read, with the hashes of their contents.
     pub fn restore_read(&self, read: impl Iterator<Item = (PathBuf, Hash)>) {
         self.inner.read.restore(read);

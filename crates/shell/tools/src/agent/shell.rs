@@ -27,6 +27,9 @@ const OUTPUT_KEPT: u64 = 64 << 20;
 const OUTPUT_WHOLE: u64 = 2 << 20;
 /// Bytes that a result shows of a longer output, and of one that still grows.
 const OUTPUT_SHOWN: u64 = 30_000;
+/// Way out for a confined command that failed.
+const OUTSIDE: &str = "[it ran in the sandbox: no network, writes only in the project and for temporary files; \
+                       if it failed for that, call it again with `dangerouslyDisableSandbox`, and the user is asked]";
 /// Changed files that a result names; a formatter may touch hundreds.
 const MOST_NAMED: usize = 10;
 /// Commands that may run in the background at once.
@@ -228,6 +231,8 @@ impl Inner {
         };
         if succeeded(end, &input.command) {
             Ok(text)
+        } else if order.confined_to.is_some() {
+            Err(Failure::Failed(format!("{text}\n{OUTSIDE}")))
         } else {
             Err(Failure::Failed(text))
         }
