@@ -13,8 +13,9 @@ fn bash(line: &str) -> Value {
     calls("Bash", &json!({ "command": line }))
 }
 
-/// Results of lines, each run by Bash in the mode `sandbox`. `None` where nothing confines here.
-fn attacked(lines: &[String], files: &[(&str, &str)]) -> Option<(Scene, Vec<String>)> {
+/// Results of lines, each run by Bash in the mode `sandbox`, and whether something confines here. Where
+/// nothing does, every line must have been refused.
+fn attacked(lines: &[String], files: &[(&str, &str)]) -> (Scene, Vec<String>, bool) {
     let mut script: Vec<Value> = lines.iter().map(|line| bash(line)).collect();
     script.push(says("Done."));
     let scene = Scene::new(&script, files);
@@ -24,14 +25,14 @@ fn attacked(lines: &[String], files: &[(&str, &str)]) -> Option<(Scene, Vec<Stri
         .filter(|frame| frame["type"] == "user")
         .map(|frame| result_of(frame).to_owned())
         .collect();
-    if results
-        .iter()
-        .all(|text| text.contains("sandbox is available") || text.contains("no sandbox"))
-    {
-        eprintln!("skipped: nothing confines commands here");
-        return None;
+    assert_eq!(results.len(), lines.len());
+    let refused = |text: &String| text.contains("nothing confines commands");
+    let confined = !results.iter().any(refused);
+    if !confined {
+        eprintln!("refused instead of confined: nothing confines commands on this machine");
+        assert!(results.iter().all(refused), "{results:?}");
     }
-    Some((scene, results))
+    (scene, results, confined)
 }
 
 #[test]
@@ -55,15 +56,8 @@ fn nothing_is_written_outside() {
     ]
     .map(str::to_owned)
     .to_vec();
-    let Some((scene, results)) = attacked(&lines, &[("victim.txt", "safe\n")]) else {
-        return;
-    };
-    assert_eq!(results.len(), lines.len());
-    for (line, result) in lines.iter().zip(&results) {
-        assert!(
-            result.contains("code") || result.contains("denied"),
-            "{line}: {result}"
-        );
+    let (scene, results, confined) = attacked(&lines, &[("victim.txt", "safe\n")]);
+    for (line, result) in lines.iter().zip(&results).filter(|_| confined) {
         // The way out is offered.
         assert!(
             result.contains("dangerouslyDisableSandbox"),
@@ -97,10 +91,8 @@ fn no_socket_is_opened() {
         format!("perl -e '{perl}' {}", path.display()),
         format!("setsid bash -c 'echo x > /dev/tcp/127.0.0.1/{tcp_port}'"),
     ];
-    let Some((_scene, results)) = attacked(&lines, &[]) else {
-        return;
-    };
-    for (line, result) in lines.iter().zip(&results) {
+    let (_scene, results, confined) = attacked(&lines, &[]);
+    for (line, result) in lines.iter().zip(&results).filter(|_| confined) {
         assert!(
             result.contains("dangerouslyDisableSandbox"),
             "{line}: {result}"
@@ -164,10 +156,8 @@ fn the_agents_own_process_is_out_of_reach() {
         "kill -0 1; ls /proc/$PPID/fd/ > /dev/null".to_owned(),
         "cat /proc/$PPID/maps".to_owned(),
     ];
-    let Some((_scene, results)) = attacked(&lines, &[]) else {
-        return;
-    };
-    for (line, result) in lines.iter().zip(&results) {
+    let (_scene, results, confined) = attacked(&lines, &[]);
+    for (line, result) in lines.iter().zip(&results).filter(|_| confined) {
         assert!(result.contains("ermission denied"), "{line}: {result}");
         assert!(!result.contains("ANTHROPIC_API_KEY"), "{line}");
     }
