@@ -10,7 +10,8 @@
 //! - The only place that writes to stdout and stderr.
 //! - Text that came from files or variables cannot steer the terminal or hide in it: control
 //!   characters, those that reorder a line and those without width are shown, not sent; in JSON
-//!   they are escaped, so that it parses to the same text.
+//!   they are escaped, so that it parses to the same text. Data for programs (`export`,
+//!   `view --raw`, `memory tool`) is exact in a pipe or a file and shown like the rest on a screen.
 //! - Nothing is said by colour alone.
 //!
 //! # Not here

@@ -6,7 +6,7 @@
 use super::bar::Bar;
 use super::line::{Line, Paint, Role};
 use super::table::Table;
-use super::text::{clipped, printable, printable_json, wrapped};
+use super::text::{clipped, printable, printable_json, printable_lines, wrapped};
 use dormouse_core::units::Millis;
 use dormouse_system::Environment;
 use serde::Serialize;
@@ -63,6 +63,8 @@ pub struct Terminal {
     pub color: bool,
     /// True if stderr takes them; one of the two is often a file.
     pub color_errors: bool,
+    /// True if stdout is a screen, which no byte of a file may steer.
+    pub screen: bool,
     /// True if a person watches stderr, so that work under way may be shown there.
     pub watched: bool,
     /// Columns, if they are known; nothing is cut short otherwise.
@@ -90,6 +92,7 @@ impl Terminal {
         Self {
             color: color(io::stdout().is_terminal()),
             color_errors: color(io::stderr().is_terminal()),
+            screen: io::stdout().is_terminal(),
             watched: io::stderr().is_terminal()
                 // A dumb terminal cannot go back to the start of a line.
                 && env.text("TERM").is_none_or(|term| term != "dumb"),
@@ -230,8 +233,13 @@ impl Out {
         self.write(text)
     }
 
-    /// Prints data for another program, byte for byte.
+    /// Prints data for another program: byte for byte into a pipe or a file, made harmless on a
+    /// screen, which would act on its control characters.
     pub fn bytes(&mut self, bytes: &[u8]) -> OutResult {
+        if self.terminal.screen {
+            let text = String::from_utf8_lossy(bytes);
+            return self.write(&printable_lines(&text));
+        }
         self.stdout.write_all(bytes).map_err(OutError)
     }
 
@@ -313,4 +321,58 @@ impl Out {
 
 fn paint(color: bool) -> Paint {
     if color { Paint::On } else { Paint::Off }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    /// Buffer that the test keeps hold of.
+    #[derive(Clone, Default)]
+    struct Page(Rc<RefCell<Vec<u8>>>);
+
+    impl Write for Page {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.borrow_mut().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn printed(screen: bool, bytes: &[u8]) -> Vec<u8> {
+        let page = Page::default();
+        let terminal = Terminal {
+            color: false,
+            color_errors: false,
+            screen,
+            watched: false,
+            columns: None,
+        };
+        let stdout = Box::new(page.clone());
+        let mut out = Out::new(stdout, Box::new(io::sink()), terminal, Format::Text);
+        out.bytes(bytes).unwrap();
+        page.0.take()
+    }
+
+    #[test]
+    fn data_is_exact_in_a_pipe_and_harmless_on_a_screen() {
+        // A title, C1, a reordering, a zero-width character and a byte that is no UTF-8.
+        let data = "a\u{1b}]0;x\u{7}\n\u{9b}2J \u{202e}b\u{200b}\n".as_bytes();
+        let data = [data, b"\xff\n"].concat();
+        assert_eq!(printed(false, &data), data);
+        let shown = String::from_utf8(printed(true, &data)).unwrap();
+        assert_eq!(shown.lines().count(), 3, "{shown:?}");
+        let hidden = |character: &char| {
+            *character != '\n'
+                && (character.is_control() || ['\u{202e}', '\u{200b}'].contains(character))
+        };
+        assert_eq!(shown.chars().find(hidden), None, "{shown:?}");
+        let plain = "plain é 睡\n".as_bytes();
+        assert_eq!(printed(true, plain), plain);
+    }
 }

@@ -51,8 +51,8 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
 
 impl Report for ToolAnswer {
     fn text(&self, out: &mut Out) -> Outcome {
-        // Byte for byte, control characters included: the output is compared with what a model
-        // gets.
+        // Byte for byte in a pipe, control characters included: the output is compared with what a
+        // model gets.
         out.bytes(self.content.as_bytes())?;
         Ok(out.bytes(b"\n")?)
     }
