@@ -16,6 +16,11 @@ pub struct SimAnswer {
     pub stop_reason: Option<StopReason>,
     /// Tokens to report as written; counted if absent.
     pub output_tokens: Option<u64>,
+    /// Text that a request must hold to get this answer. Requests without it, and orders of
+    /// summaries and notes, go to the persona, and the answer waits: side calls of an agent come at
+    /// moments that no script can know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
 }
 
 /// A block of an answer.

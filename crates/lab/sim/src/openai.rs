@@ -148,6 +148,7 @@ fn chat(rules: &Rules, http: &SimRequest) -> Result<ChatJob, ApiError> {
         thinks: false,
         prompt: Digest::of(&bytes),
         written: None,
+        body: http.body.clone(),
     };
     let (said, last) = talk(messages);
     let SimConfig { seed, answers, .. } = &rules.config;

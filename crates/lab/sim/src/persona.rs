@@ -7,13 +7,14 @@
 //! # Not here
 //! Scripted answers ([`crate::answer`]) and the wire ([`crate::spoken`]).
 
-use crate::answer::AnswerBlock;
+use crate::answer::{AnswerBlock, SimAnswer};
 use crate::config::AnswerConfig;
 use crate::dice::Dice;
 use crate::digest::Digest;
 use crate::request::ToolChoice;
 use crate::scribe::Order;
 use bytes::Bytes;
+use memchr::memmem;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
@@ -44,9 +45,18 @@ pub(crate) struct Scene {
     pub(crate) prompt: Digest,
     /// Text the user ordered, which takes the place of work.
     pub(crate) written: Option<String>,
+    /// Body of the request, for answers that are meant for some requests only.
+    pub(crate) body: Bytes,
 }
 
 impl Scene {
+    /// True if a scripted answer is meant for this request.
+    pub(crate) fn is_meant(&self, answer: &SimAnswer) -> bool {
+        answer.when.as_ref().is_none_or(|text| {
+            self.written.is_none() && memmem::find(&self.body, text.as_bytes()).is_some()
+        })
+    }
+
     /// Writes the text that the user's last words order, from the conversation before them. Both
     /// are asked for only when they are needed: an order is rare, and a conversation may be long.
     ///

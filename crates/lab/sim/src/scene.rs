@@ -51,6 +51,7 @@ impl Rules {
                 .last()
                 .map_or(prompt.system_end, |position| position.digest),
             written: None,
+            body: text.clone(),
         };
         let last = last_words(request);
         let words = last.and_then(|(_, block)| block.words());

@@ -329,7 +329,7 @@ impl State {
             return SimAnswer {
                 content: vec![AnswerBlock::Recorded { block }],
                 stop_reason: Some(StopReason::Compaction),
-                output_tokens: None,
+                ..SimAnswer::default()
             };
         }
         let Some(compacted) = &job.compacted else {
@@ -351,7 +351,8 @@ impl State {
     fn next_answer(&mut self, rules: &Rules, scene: &persona::Scene) -> SimAnswer {
         let answers = &rules.config.answers;
         // Scripted answers first; the persona speaks when they have run out.
-        if let Some(answer) = answers.script.get(self.spoken) {
+        let next = answers.script.get(self.spoken);
+        if let Some(answer) = next.filter(|answer| scene.is_meant(answer)) {
             self.spoken += 1;
             return answer.clone();
         }

@@ -227,6 +227,24 @@ fn a_call_that_does_not_fit_is_not_made() {
 }
 
 #[test]
+fn an_answer_that_waits_lets_other_requests_pass() {
+    let answer = SimAnswer {
+        when: Some("[turn 2]".to_owned()),
+        ..said(vec![AnswerBlock::text("the second turn")])
+    };
+    let mut world = script(vec![answer]);
+    let text = |answer: &Value| answer["content"][0]["text"].as_str().unwrap().to_owned();
+    let first = world.message(&body(json!([user("[turn 1] hello")])));
+    assert_ne!(text(&first), "the second turn");
+    // An order quotes the turn, and is still the persona's.
+    let order = "[turn 2] Write <analysis> and <summary> with these sections:\n1. Work: all of it";
+    let ordered = world.message(&body(json!([user(order)])));
+    assert_ne!(text(&ordered), "the second turn");
+    let second = world.message(&body(json!([user("[turn 2] hello")])));
+    assert_eq!(text(&second), "the second turn");
+}
+
+#[test]
 fn scripts_give_reason_and_tokens_and_the_persona_goes_on() {
     let refusal = SimAnswer {
         stop_reason: Some(StopReason::Refusal),
