@@ -9,6 +9,7 @@ mod http;
 mod limits;
 mod model;
 pub mod openai;
+mod probe;
 pub mod sse;
 mod text;
 mod trace;
@@ -26,3 +27,4 @@ pub use error::{
 };
 pub use http::{Connecting, Connection, Connector, Origin, TcpConnector};
 pub use model::{Counting, Emitter, Model, ResponseStream, TokenCount};
+pub use probe::{ListedModel, ProbeError, list_models};

@@ -21,7 +21,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
-use hyper::{HeaderMap, StatusCode, Uri};
+use hyper::{HeaderMap, Method, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -125,7 +125,24 @@ impl Http {
     }
 
     pub(crate) async fn send(&self, post: &Post) -> Result<Exchange, ModelError> {
-        let mut request = self.request(post)?;
+        let request = self.request(Method::POST, post.path, &post.headers, post.body.clone())?;
+        self.exchanged(request).await
+    }
+
+    /// Asks for something that has no body.
+    pub(crate) async fn get(
+        &self,
+        path: &'static str,
+        headers: HeaderMap,
+    ) -> Result<Exchange, ModelError> {
+        let request = self.request(Method::GET, path, &headers, Bytes::new())?;
+        self.exchanged(request).await
+    }
+
+    async fn exchanged(
+        &self,
+        mut request: hyper::Request<Full<Bytes>>,
+    ) -> Result<Exchange, ModelError> {
         while let Some(mut link) = self.take_idle() {
             // The server may have closed it while it was idle; the next one, or a new one, is
             // tried.
@@ -164,15 +181,23 @@ impl Http {
         }
     }
 
-    fn request(&self, post: &Post) -> Result<hyper::Request<Full<Bytes>>, ModelError> {
-        let mut request = hyper::Request::post(format!("{}{}", self.base.path, post.path))
+    fn request(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &HeaderMap,
+        body: Bytes,
+    ) -> Result<hyper::Request<Full<Bytes>>, ModelError> {
+        let mut request = hyper::Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.base.path))
             .header(hyper::header::HOST, &self.base.authority)
-            .body(Full::new(post.body.clone()))
+            .body(Full::new(body))
             .map_err(|_| SetupError::BadUrl {
                 url: format!("{}{}", self.base.authority, self.base.path),
             })?;
         // Last, so that a header of the caller wins over ours.
-        request.headers_mut().extend(post.headers.clone());
+        request.headers_mut().extend(headers.clone());
         Ok(request)
     }
 

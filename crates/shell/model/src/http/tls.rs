@@ -9,15 +9,28 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
 use std::fmt;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 #[derive(Clone)]
 pub(super) struct Tls(TlsConnector);
 
+/// The connector of the process. Reading a system's certificates takes some ten milliseconds, and
+/// a session has several clients.
+static SHARED: OnceLock<Tls> = OnceLock::new();
+
 impl Tls {
     pub(super) fn new() -> Result<Self, SetupError> {
+        if let Some(tls) = SHARED.get() {
+            return Ok(tls.clone());
+        }
+        // Two threads at once both read them; the first to finish is kept.
+        let tls = Self::read()?;
+        Ok(SHARED.get_or_init(|| tls).clone())
+    }
+
+    fn read() -> Result<Self, SetupError> {
         let mut roots = RootCertStore::empty();
         let found = rustls_native_certs::load_native_certs();
         let (added, _) = roots.add_parsable_certificates(found.certs);

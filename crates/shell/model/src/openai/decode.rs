@@ -270,6 +270,9 @@ fn arguments(function: &Value) -> Option<String> {
     }
 }
 
+/// Member that holds arguments which are no JSON object.
+const UNREADABLE: &str = "unreadable_arguments";
+
 impl Call {
     fn head(&self) -> Result<RawJson, Malformed> {
         let head = json!({ "type": "tool_use", "id": self.id, "name": self.name, "input": {} });
@@ -283,12 +286,23 @@ impl Call {
         })
     }
 
+    /// The block of a call whose arguments are no object, with their text as the only member: no
+    /// tool knows it, so that the call is answered with what is missing.
+    fn unreadable(&self) -> Result<Block, Malformed> {
+        let input = json!({ UNREADABLE: self.arguments });
+        self.block_of(&input.to_string())
+    }
+
     /// The block, with the arguments as the model wrote them.
     fn block(&self) -> Result<Block, Malformed> {
         let text = match self.arguments.trim() {
             "" => "{}",
             text => text,
         };
+        self.block_of(text)
+    }
+
+    fn block_of(&self, text: &str) -> Result<Block, Malformed> {
         if let Err(source) = serde_json::from_str::<RawMembers<'_>>(text) {
             let tool = self.name.clone();
             return Err(Malformed::Input { tool, source });
@@ -348,6 +362,8 @@ impl Decoder for ChatDecoder {
                     cut_off.push(call.unfinished()?);
                     None
                 }
+                // A weak model's slip: the call goes to its tool, whose answer tells the model.
+                Err(Malformed::Input { .. }) => Some(call.unreadable()?),
                 Err(error) => return Err(error.into()),
             };
             if let Some(block) = &block {

@@ -123,16 +123,18 @@ fn reasons_are_translated() {
 }
 
 #[test]
-fn arguments_must_be_an_object_unless_a_limit_cut_them_off() {
+fn arguments_that_are_no_object_reach_the_tool_unless_a_limit_cut_them_off() {
     let cut = call(0, Some("a"), Some("Read"), "{\"p\":");
     let response = run(&[cut.clone(), end("length")], Expected::default()).unwrap();
     assert_eq!(response.blocks, []);
     assert_eq!(response.cut_off[0].received, "{\"p\":");
-    let error = run(&[cut, end("tool_calls")], Expected::default()).unwrap_err();
-    assert!(matches!(
-        error,
-        ModelError::Malformed(Malformed::Input { .. })
-    ));
+    // A call that cannot be read must be answered, not end the turn.
+    for slip in ["{\"p\":", "[1]", "ls -l", "\"text\""] {
+        let slipped = call(0, Some("a"), Some("Read"), slip);
+        let response = run(&[slipped, end("tool_calls")], Expected::default()).unwrap();
+        let block: Value = serde_json::from_slice(response.blocks[0].bytes()).unwrap();
+        assert_eq!(block["input"], json!({ "unreadable_arguments": slip }));
+    }
 }
 
 #[test]
