@@ -50,7 +50,7 @@ pub use state::{
     RecentUsage, Totals, WindowEvidence, Windows,
 };
 pub use unread::{Shape, UNREAD, members, unread};
-pub use write::{LineContext, encode, with_seq};
+pub use write::{LineContext, encode, is_own_version, with_seq};
 
 use crate::block::Block;
 use crate::id::{AgentId, RecordId, Seq, SessionId};

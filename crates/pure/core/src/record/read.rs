@@ -206,7 +206,7 @@ impl Record {
                 .version
                 .0
                 .as_deref()
-                .is_some_and(|v| v.starts_with(super::write::WRITER)),
+                .is_some_and(super::write::is_own_version),
             body,
         };
         Ok(ParsedLine { record, issues })

@@ -6,22 +6,30 @@
 //! Not here: numbering and appending (the driver and the store).
 
 use super::events::StateChange;
-use super::message::{Message, MessageOrigin};
+use super::message::{Message, MessageOrigin, Role};
 use super::{Body, Record};
 use crate::json::ObjectWriter;
 use crate::usage::TokenUsage;
 use serde::Serialize;
 use serde_json::json;
 
-/// Prefix of `version` in Dormouse's own lines; the reader recognises own records by it.
-pub(super) const WRITER: &str = "dormouse/";
+/// End of `version` in Dormouse's own lines. A number comes first, because tools that add up tokens
+/// leave out lines whose version begins with anything else.
+const WRITER: &str = "+dormouse";
+/// Beginning of `version` in lines of earlier versions.
+const EARLIER_WRITER: &str = "dormouse/";
+
+/// True if the line with this version is Dormouse's own.
+pub fn is_own_version(version: &str) -> bool {
+    version.ends_with(WRITER) || version.starts_with(EARLIER_WRITER)
+}
 
 /// Members repeated in every line for readers of other tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LineContext {
     /// Working directory of the session.
     pub cwd: String,
-    /// Version of the program, without the `dormouse/` prefix.
+    /// Version of the program, without its name.
     pub version: String,
     /// Git branch of the project; empty where unknown.
     pub git_branch: String,
@@ -53,7 +61,7 @@ pub fn encode(record: &Record, context: &LineContext) -> Result<Vec<u8>, serde_j
     line.field("isSidechain", &record.side_chain)?;
     line.optional("agentId", record.agent.as_ref())?;
     line.field("cwd", &context.cwd)?;
-    line.field("version", &format!("{WRITER}{}", context.version))?;
+    line.field("version", &format!("{}{WRITER}", context.version))?;
     line.field("gitBranch", &context.git_branch)?;
     payload(&mut line, &record.body)?;
     let mut bytes = line.finish();
@@ -156,6 +164,10 @@ fn write_message(line: &mut ObjectWriter, message: &Message) -> Result<(), serde
         MessageOrigin::ApiError => line.field("isApiErrorMessage", &true)?,
         MessageOrigin::TranscriptOnly => line.field("isVisibleInTranscriptOnly", &true)?,
         MessageOrigin::Conversation | MessageOrigin::Repair => {}
+    }
+    if message.role == Role::Assistant && message.usage.is_some() {
+        // Tools that add up tokens count a response once only if its lines share this, too.
+        line.optional("requestId", message.id.as_ref())?;
     }
     let mut wire = ObjectWriter::with_capacity(256);
     wire.field("role", message.role.as_str())?;
