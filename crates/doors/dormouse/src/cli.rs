@@ -2,8 +2,8 @@
 //! arguments stand beside the command.
 
 use crate::commands::{
-    completions, config, context, dream, eval, export, extract, gc, guard, log, memory, print,
-    recall, replay, rewind, search, sessions, sim, usage, view,
+    completions, config, context, doctor, dream, eval, export, extract, gc, guard, log, memory,
+    print, recall, replay, rewind, search, sessions, sim, stats, usage, view,
 };
 use crate::output::{ColorChoice, Format};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum as _};
@@ -43,7 +43,7 @@ Exit codes:
   4  an input is not what it should be
   5  refused: locked by another process, written by a newer version, not let
      through by the guard or a hook, or the model declined
-  6  a limit that was set has ended the agent's work
+  6  a limit that was set: it has ended the agent's work, or a figure breaks it
   143  ended by SIGTERM; the session is closed in order
 
 With --json, results are JSON on stdout. An error is one object on stderr,
@@ -116,6 +116,8 @@ pub enum Command {
     Rewind(rewind::Args),
     /// Add up tokens and dollars of sessions
     Usage(usage::Args),
+    /// Show cache, cost, layers and memory in figures
+    Stats(stats::Args),
     /// Play sessions under policies: what each costs, and why
     Replay(replay::Args),
     /// Measure how good the engine is at what it does
@@ -138,6 +140,8 @@ pub enum Command {
     Search(search::Args),
     /// Show and document settings, trust folders
     Config(config::Args),
+    /// Look at keys, servers, sandbox, settings: what is missing
+    Doctor(doctor::Args),
     /// Judge command lines and tool calls, look for secrets
     Guard(guard::Args),
     /// Show and remove what nothing refers to any more

@@ -44,7 +44,8 @@ pub enum Exit {
     /// Refused to protect something: locked by another process, of a newer format, or not let
     /// through by the guard.
     Refused = 5,
-    /// A limit that the user set has ended the work; what was done is kept.
+    /// A limit that the user set: it has ended the work, of which everything is kept, or a figure
+    /// breaks it.
     Limit = 6,
     /// The system has asked the program to end: 128 and the number of the signal, as shells count.
     Terminated = 143,

@@ -18,7 +18,7 @@ pub const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Look",
         &[
-            "sessions", "context", "usage", "view", "log", "rewind", "export", "convert",
+            "sessions", "context", "usage", "stats", "view", "log", "rewind", "export", "convert",
         ],
     ),
     (
@@ -26,7 +26,7 @@ pub const GROUPS: [(&str, &[&str]); 4] = [
         &["memory", "search", "recall", "extract", "dream"],
     ),
     ("Study", &["replay", "eval", "sim", "guard"]),
-    ("Set up", &["config", "gc", "completions"]),
+    ("Set up", &["doctor", "config", "gc", "completions"]),
 ];
 
 /// Columns by which the rest of a line that is too long hangs behind its beginning.

@@ -68,7 +68,7 @@ impl Host {
     }
 
     /// Folders with transcripts of this project, Dormouse's and Claude Code's, those that exist.
-    fn transcript_folders(&self) -> Result<Vec<PathBuf>, HostError> {
+    pub(crate) fn transcript_folders(&self) -> Result<Vec<PathBuf>, HostError> {
         let places = self.places();
         let files = &*self.system().files;
         let root = &places.project.real_root;

@@ -3,6 +3,7 @@
 mod choose;
 mod configure;
 mod days;
+mod doctor;
 mod dream;
 mod error;
 mod fork;
@@ -25,11 +26,16 @@ mod session;
 mod session_cache;
 mod sessions;
 mod spending;
+mod stats;
 mod transcripts;
 mod window;
 
 pub use choose::{AgentFolders, ChosenBy, SessionChosen};
 pub use configure::SettingWritten;
+pub use doctor::{
+    Diagnosis, HomeFacts, KeyFound, LocalServer, MemoryFacts, ModelFacts, ProgramFound,
+    SandboxFacts, SettingsFileFacts, TrustFacts,
+};
 pub use dormouse_recall::Work;
 pub use dormouse_recall::verify::Mark;
 pub use dream::{
@@ -62,11 +68,16 @@ pub use search::{SearchEnd, SessionMatch, SessionSearch};
 pub use session::{OpenedSession, SessionAsk};
 pub use sessions::{CompactionRow, SessionList, SessionRow};
 pub use spending::{GroupFigures, UsageAsk, UsageBy, UsageFigures, UsageGroup, UsageReport, Waste};
+pub use stats::{
+    EngineTime, FactsKept, FreedTokens, LayerCounts, LimitState, MemoryStats, Pollution,
+    ProjectStats, RecallStats, SessionStats, StatsAsk, StatsReport,
+};
 pub use transcripts::{Transcript, Transcripts};
 pub use window::ContextWindow;
 
 // Values of inner crates that doors format or name.
 pub use dormouse_config::{Loaded, Places, Source as SettingsFile, SourceState};
+pub use dormouse_keeper::client::NoModel;
 pub use dormouse_keeper::dreaming::DreamError;
 pub use dormouse_keeper::extraction::By;
 pub use dormouse_memdir::{MemdirError, NoPlace};

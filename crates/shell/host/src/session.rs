@@ -10,19 +10,23 @@ use crate::place::Which;
 use crate::remark::Remark;
 use dormouse_context::prefix::RenderedPrefix;
 use dormouse_core::id::SessionId;
-use dormouse_core::record::LineContext;
+use dormouse_core::record::{LineContext, Purpose};
+use dormouse_core::settings::keys;
+use dormouse_core::units::Tokens;
 use dormouse_core::usage::Usd;
-use dormouse_drive::Judge;
+use dormouse_drive::{Judge, SwitchModel};
 use dormouse_engine::{
     AskModel, Asker, BlockingLog, Companion, DiskRestorer, HookFuture, Hooks, Injection,
     NoCompanion, Notices, Opened, Ports, Seen, Session, SessionConfig, SessionPlace, ToolCall,
     ToolHost,
 };
 use dormouse_keeper::Keeper;
-use dormouse_keeper::client::configured;
+use dormouse_keeper::client::{ConfiguredModel, configured};
 use dormouse_keeper::recaller::Recaller;
-use dormouse_model::Params;
+use dormouse_model::{Capabilities, Model, Params, Request, ResponseStream};
 use dormouse_store::{FileBlobs, FileLog, ProjectFolder};
+use serde::Deserialize;
+use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -99,6 +103,51 @@ impl Companion for Together {
     }
 }
 
+/// Share of a small window that an answer may take. Some servers refuse a prompt that leaves no room
+/// for the longest answer, and a quarter is more than a model writes between two calls.
+const ANSWER_SHARE: u64 = 4;
+
+type Asked = (String, Arc<dyn Asker>, Option<Box<SwitchModel>>);
+
+/// Asks the provider of the model that a request names.
+#[derive(Debug)]
+struct Routed {
+    model: Arc<dyn Model>,
+    /// Name of the fallback model.
+    name: String,
+    fallback: Arc<dyn Model>,
+}
+
+impl Routed {
+    fn of(&self, name: &str) -> &Arc<dyn Model> {
+        if name == self.name {
+            &self.fallback
+        } else {
+            &self.model
+        }
+    }
+}
+
+/// Member of a body that names its model.
+#[derive(Deserialize)]
+struct Addressed<'a> {
+    #[serde(borrow)]
+    model: Cow<'a, str>,
+}
+
+impl Asker for Routed {
+    fn capabilities(&self, model: &str) -> Capabilities {
+        self.of(model).capabilities(model)
+    }
+
+    fn ask(&self, _: Purpose, request: Request) -> ResponseStream {
+        let addressed: Result<Addressed<'_>, _> = serde_json::from_slice(&request.body);
+        // A body without a name is refused by either provider.
+        let model = Arc::clone(self.of(&addressed.map_or(Cow::Borrowed(""), |to| to.model)));
+        model.stream(request)
+    }
+}
+
 /// A session that is open, and its parts.
 #[derive(Debug)]
 pub struct OpenedSession {
@@ -121,11 +170,9 @@ impl Host {
         let system = self.system().clone();
         let (settings, models) = (self.settings(), self.models());
         // A caller that brings its model needs no key in the settings.
-        let (name, asker): (String, Arc<dyn Asker>) = if let Some(given) = ask.model {
-            given
-        } else {
-            let model = configured(self.system(), &settings, &models)?;
-            (model.name, Arc::new(AskModel(model.model)))
+        let (name, asker, fallback) = match ask.model {
+            Some((name, asker)) => (name, asker, None),
+            None => self.asked(configured(self.system(), &settings, &models)?)?,
         };
         let params = self.params(&name)?;
         let id = ask
@@ -169,6 +216,7 @@ impl Host {
         config.judge = ask.judge;
         config.most_requests = ask.most_requests;
         config.budget = ask.budget;
+        config.fallback = fallback;
         // Doors show what happened, also after a crash.
         config.turn_facts = true;
         let (session, opened) = Session::open(ports, place, config).await?;
@@ -180,14 +228,47 @@ impl Host {
         })
     }
 
+    /// The way to ask a model, and the one that takes over from it.
+    fn asked(&self, model: ConfiguredModel) -> Result<Asked, HostError> {
+        let asker: Arc<dyn Asker> = Arc::new(AskModel(Arc::clone(&model.model)));
+        let Some((name, other)) = model.fallback else {
+            return Ok((model.name, asker, None));
+        };
+        let fallback = SwitchModel {
+            params: self.params(&name)?,
+            model: name.clone(),
+            capabilities: other.capabilities(&name),
+        };
+        // Two providers only if there are two: finding a request's model costs a pass over its
+        // body.
+        let asker = if Arc::ptr_eq(&model.model, &other) {
+            asker
+        } else {
+            Arc::new(Routed {
+                model: model.model,
+                name,
+                fallback: other,
+            })
+        };
+        Ok((model.name, asker, Some(Box::new(fallback))))
+    }
+
     /// Members of every request to a model besides the prompt.
     ///
     /// # Errors
     /// Never in practice: names and numbers can be serialised.
     pub fn params(&self, model: &str) -> Result<Params, HostError> {
-        // The longest answer that the model gives: a shorter limit would cut calls of tools in
-        // half.
-        let longest = self.models().lookup(model).info.max_output;
+        let models = self.models();
+        let info = models.lookup(model).info;
+        let set = self.settings().get(keys::CONTEXT_WINDOW);
+        let window = set.unwrap_or(info.window).get();
+        // The longest answer that the model gives, because a shorter limit would cut calls of tools
+        // in half, unless the window is small.
+        let longest = if info.max_output.get() > window / 2 {
+            Tokens(window / ANSWER_SHARE)
+        } else {
+            info.max_output
+        };
         Params::new(model, longest).map_err(HostError::Params)
     }
 

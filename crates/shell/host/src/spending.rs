@@ -15,6 +15,7 @@ use crate::days::Calendar;
 use crate::error::HostError;
 use crate::host::Host;
 use crate::remark::Remark;
+use crate::stats::LayerSource;
 use dormouse_core::meter::PartPrices;
 use dormouse_core::models::ModelTable;
 use dormouse_core::units::{Millis, Tokens};
@@ -216,13 +217,15 @@ struct Source {
 
 /// Usage gathered from transcripts, and the figures about reading them.
 #[derive(Default)]
-struct Scan {
+pub(crate) struct Scan {
     book: UsageBook,
     /// Transcripts by their numbers in the book.
     sources: BTreeMap<u32, Source>,
-    files: u64,
-    skipped_lines: u64,
-    unreadable: u64,
+    /// Events of each transcript, if the work of the layers was asked for.
+    pub(crate) layers: Vec<LayerSource>,
+    pub(crate) files: u64,
+    pub(crate) skipped_lines: u64,
+    pub(crate) unreadable: u64,
     others: u64,
     paths: Vec<String>,
 }
@@ -233,12 +236,18 @@ impl Host {
     /// # Errors
     /// When a path cannot be read or has no transcript, or no agent has kept any.
     pub fn usage(&self, ask: &UsageAsk) -> Result<UsageReport, HostError> {
-        let scan = self.scan_spending(ask)?;
+        let models = self.models();
+        let scan = self.scan_spending(ask, Depth::Parts(&models))?;
         let calendar = Calendar::of(self.system());
         Ok(report(&scan, ask, &calendar, &self.models()))
     }
 
-    fn scan_spending(&self, ask: &UsageAsk) -> Result<Scan, HostError> {
+    /// Responses and the work of the layers.
+    pub(crate) fn scan_layers(&self, ask: &UsageAsk) -> Result<Scan, HostError> {
+        self.scan_spending(ask, Depth::Layers)
+    }
+
+    fn scan_spending(&self, ask: &UsageAsk, depth: Depth<'_>) -> Result<Scan, HostError> {
         let mut scan = Scan::default();
         let files = &*self.system().files;
         let mut paths = ask.paths.clone();
@@ -256,7 +265,7 @@ impl Host {
             // A path that is not there goes this way, too: opening it gives the better error.
             if !facts.is_ok_and(|facts| facts.kind == FileKind::Directory) {
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-                self.scan_file(path, &stem, &mut scan)?;
+                self.scan_file(path, &stem, depth, &mut scan)?;
                 continue;
             }
             let found = discover(files, path)?;
@@ -267,7 +276,7 @@ impl Host {
             }
             let before = scan.files + scan.unreadable;
             for log in &found.logs {
-                match self.scan_file(&log.path, log.session.as_str(), &mut scan) {
+                match self.scan_file(&log.path, log.session.as_str(), depth, &mut scan) {
                     Ok(()) => {}
                     // An empty file has used nothing and is no fault.
                     Err(ReadError::Empty { .. }) => scan.files += 1,
@@ -287,10 +296,15 @@ impl Host {
         Ok(scan)
     }
 
-    fn scan_file(&self, path: &Path, session: &str, scan: &mut Scan) -> Result<(), ReadError> {
+    fn scan_file(
+        &self,
+        path: &Path,
+        session: &str,
+        depth: Depth<'_>,
+        scan: &mut Scan,
+    ) -> Result<(), ReadError> {
         let log = LogFile::open(&*self.system().files, path)?;
-        let models = self.models();
-        let read = scan_usage_in(&log, &mut scan.book, Depth::Parts(&models))?;
+        let read = scan_usage_in(&log, &mut scan.book, depth)?;
         scan.files += 1;
         scan.skipped_lines += read.issues.total();
         // Old transcripts of sub-agents lie beside the sessions and name theirs inside.
@@ -299,6 +313,13 @@ impl Host {
             _ => session.to_owned(),
         };
         let project = read.cwd;
+        if matches!(depth, Depth::Layers) {
+            scan.layers.push(LayerSource {
+                path: path.to_owned(),
+                project: project.clone(),
+                events: read.events,
+            });
+        }
         scan.sources
             .insert(read.source, Source { session, project });
         Ok(())
@@ -430,7 +451,7 @@ fn report(scan: &Scan, ask: &UsageAsk, calendar: &Calendar, models: &ModelTable)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a share for people and scripts")]
-fn hit_rate(sum: &UsageSum) -> Option<f64> {
+pub(crate) fn hit_rate(sum: &UsageSum) -> Option<f64> {
     let prompt = sum.usage.prompt().get();
     // No prompt, no rate: zero would accuse the cache.
     (prompt > 0).then(|| sum.usage.cache_read.get() as f64 / prompt as f64)

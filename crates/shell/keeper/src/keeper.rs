@@ -9,6 +9,7 @@ use dormouse_core::show;
 use dormouse_core::units::Millis;
 use dormouse_engine::{AskModel, Asker};
 use dormouse_memdir::MemoryDir;
+use dormouse_model::Model;
 use dormouse_system::System;
 use std::error::Error;
 use std::fmt;
@@ -113,8 +114,8 @@ impl Keeper {
     }
 
     /// Metered asker of a background model by its name.
-    pub(crate) fn asker(&self, model: &ConfiguredModel, name: &str) -> Arc<dyn Asker> {
-        let asker = AskModel(Arc::clone(&model.model));
+    pub(crate) fn asker(&self, model: &Arc<dyn Model>, name: &str) -> Arc<dyn Asker> {
+        let asker = AskModel(Arc::clone(model));
         // No conversation has it in its log: the budget is the only place that counts it.
         self.metered(Arc::new(asker), name, &Tally::default())
     }

@@ -14,6 +14,7 @@ mod gc;
 mod issue;
 mod layout;
 mod lines;
+mod log_events;
 mod log_file;
 mod memory_log;
 mod mend;
@@ -45,6 +46,7 @@ pub use gc::{
 pub use issue::{Issues, MAX_ISSUES, ReadIssue, Trouble};
 pub use layout::{LayoutError, ProjectFolder, log_in, slug, unique_slug};
 pub use lines::Line;
+pub use log_events::{ENGINE_TIME, LogEvent, LogWork};
 pub use log_file::{FirstBytes, Lacks, LogFile, ReadError};
 pub use memory_log::MemoryLog;
 pub use read::{ReadLog, Scanned};

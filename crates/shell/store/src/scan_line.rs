@@ -12,7 +12,7 @@ use crate::issue::{Issues, Trouble};
 use crate::lines::Line;
 use crate::log_file::is_object;
 use crate::mend::{Damage, Part, divide};
-use dormouse_core::json::{Flag, OrElse, Text};
+use dormouse_core::json::{Flag, Number, OrElse, Text};
 use dormouse_core::record::LineError;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -95,6 +95,9 @@ pub(crate) struct ScanLine<'a> {
     pub(crate) kind: Text<'a>,
     #[serde(borrow, default)]
     pub(crate) subtype: Text<'a>,
+    /// Number of a record of ours.
+    #[serde(default)]
+    pub(crate) seq: Number,
     #[serde(borrow, default)]
     pub(crate) uuid: Text<'a>,
     #[serde(borrow, default)]

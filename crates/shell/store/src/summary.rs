@@ -266,21 +266,7 @@ fn take(
     match (line.kind.0.as_deref(), line.subtype.0.as_deref()) {
         (Some("system"), Some("compact_boundary")) => summary.boundaries.push(boundary(line)),
         (Some("user"), _) => {
-            // Clients write reminders and summaries in the user's name; a title of one would
-            // mislead.
-            let origin = line.origin.and_then(|raw| origin_of(raw.get()));
-            let fields = RecordFields {
-                role: "user",
-                kind: "user",
-                is_meta: line.is_meta.0,
-                is_summary: line.is_compact_summary.0,
-                is_api_error: line.is_api_error_message.0,
-                is_from_tool: line.tool_use_result.is_some() || line.source_tool_use_id.is_some(),
-                origin: origin.as_deref(),
-                ..RecordFields::default()
-            };
-            let by_user = speaker(&fields) == Speaker::User;
-            if let Some(text) = human_text(line).filter(|_| by_user) {
+            if let Some(text) = said_by_user(line) {
                 summary.human_messages += u64::from(!sent(&text).is_empty());
                 titles.take_words(&text);
             }
@@ -353,6 +339,25 @@ fn title(text: &str) -> Option<String> {
     }
     let title = title.trim().to_owned();
     (!title.is_empty()).then_some(title)
+}
+
+/// Words of a line that are the user's own; `None` for results of tools and for what a client wrote
+/// in the user's name.
+pub(crate) fn said_by_user(line: &ScanLine<'_>) -> Option<String> {
+    // Clients write reminders and summaries in the user's name; a title of one would mislead.
+    let origin = line.origin.and_then(|raw| origin_of(raw.get()));
+    let fields = RecordFields {
+        role: "user",
+        kind: "user",
+        is_meta: line.is_meta.0,
+        is_summary: line.is_compact_summary.0,
+        is_api_error: line.is_api_error_message.0,
+        is_from_tool: line.tool_use_result.is_some() || line.source_tool_use_id.is_some(),
+        origin: origin.as_deref(),
+        ..RecordFields::default()
+    };
+    let by_user = speaker(&fields) == Speaker::User;
+    human_text(line).filter(|_| by_user)
 }
 
 /// Words a person wrote in this message; `None` if it only brings results of tools.

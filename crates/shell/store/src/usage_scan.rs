@@ -22,13 +22,14 @@
 use crate::chunks::as_u64;
 use crate::issue::Issues;
 use crate::lines::Line;
+use crate::log_events::{EventNoter, LogEvent, LogWork};
 use crate::log_file::{LogFile, ReadError, is_object};
 use crate::scan_line::{self, ScanLine};
 use crate::usage_parts::Follower;
 use dormouse_core::id::SessionId;
 use dormouse_core::json::Text;
 use dormouse_core::models::ModelTable;
-use dormouse_core::record::UsageReport;
+use dormouse_core::record::{Purpose, UsageReport, is_own_version};
 use dormouse_core::units::Millis;
 use dormouse_core::usage::TokenUsage;
 use dormouse_core::usage_book::{ResponseKey, Told, UsageBook};
@@ -50,6 +51,9 @@ pub struct UsageScan {
     pub session: Option<String>,
     /// Working folder that its first response or its header names.
     pub cwd: Option<String>,
+    /// Work of the layers in the order of the lines, at [`Depth::Layers`]; of Codex and pi the
+    /// responses.
+    pub events: Vec<LogEvent>,
 }
 
 /// Detail of a scan.
@@ -59,6 +63,8 @@ pub enum Depth<'m> {
     Figures,
     /// Figures and the parts of each prompt, estimated for these models.
     Parts(&'m ModelTable),
+    /// Figures, and the work of the layers.
+    Layers,
 }
 
 /// Notes every usage figure of a transcript in the book, whichever tool wrote it.
@@ -74,10 +80,20 @@ pub fn scan_usage_in(
 ) -> Result<UsageScan, ReadError> {
     if let Some(foreign) = log.read_foreign()? {
         let source = book.next_source();
+        let mut events = Vec::new();
         for response in &foreign.usage {
             let at = response.at;
             let told = Told { source, at };
             book.note_told(response.key.clone(), &response.model, response.usage, told);
+            if matches!(depth, Depth::Layers) {
+                let what = LogWork::Response {
+                    key: response.key.clone(),
+                    model: response.model.clone(),
+                    usage: response.usage,
+                    purpose: Purpose::Turn,
+                };
+                events.push(LogEvent { at, what });
+            }
         }
         let session = foreign.about.session.as_ref().map(SessionId::as_str);
         return Ok(UsageScan {
@@ -87,6 +103,7 @@ pub fn scan_usage_in(
             source,
             session: session.map(str::to_owned),
             cwd: foreign.about.cwd,
+            events,
         });
     }
     let bytes = log.len()?;
@@ -113,6 +130,7 @@ pub fn scan_usage_in(
         source: noter.source,
         session: noter.session,
         cwd: noter.cwd,
+        events: noter.events.map(|noter| noter.events).unwrap_or_default(),
     })
 }
 
@@ -123,6 +141,7 @@ pub(crate) struct UsageNoter<'a, 'm> {
     session: Option<String>,
     cwd: Option<String>,
     follower: Option<Follower<'m>>,
+    events: Option<EventNoter>,
     /// Words of lines that tell something: figures, and what a follower wants to see.
     words: Vec<Finder<'static>>,
 }
@@ -131,11 +150,16 @@ impl<'a, 'm> UsageNoter<'a, 'm> {
     pub(crate) fn new(book: &'a mut UsageBook, depth: Depth<'m>) -> Self {
         let source = book.next_source();
         let mut words = vec![Finder::new("\"usage\"")];
-        let follower = match depth {
-            Depth::Figures => None,
+        let (follower, events) = match depth {
+            Depth::Figures => (None, None),
             Depth::Parts(models) => {
                 words.extend(["\"tool_result\"", "\"compact_boundary\""].map(Finder::new));
-                Some(Follower::new(models))
+                (Some(Follower::new(models)), None)
+            }
+            Depth::Layers => {
+                let telling = ["\"user\"", "\"dormouse\"", "\"compact_boundary\""];
+                words.extend(telling.map(Finder::new));
+                (None, Some(EventNoter::default()))
             }
         };
         Self {
@@ -144,6 +168,7 @@ impl<'a, 'm> UsageNoter<'a, 'm> {
             session: None,
             cwd: None,
             follower,
+            events,
             words,
         }
     }
@@ -168,6 +193,7 @@ impl<'a, 'm> UsageNoter<'a, 'm> {
                 };
                 let report: UsageReport = report;
                 let key = report.message.map_or_else(record, ResponseKey::Message);
+                self.event(&key, &report.model, report.usage, report.purpose, line);
                 self.response(key, &report.model, report.usage, line);
                 true
             }
@@ -175,6 +201,7 @@ impl<'a, 'm> UsageNoter<'a, 'm> {
                 let figures = assistant(line, record());
                 let tells = figures.is_some();
                 if let Some((key, model, usage)) = figures {
+                    self.event(&key, &model, usage, Purpose::Turn, line);
                     self.response(key, &model, usage, line);
                 }
                 if let Some(follower) = &mut self.follower {
@@ -186,8 +213,25 @@ impl<'a, 'm> UsageNoter<'a, 'm> {
                 if let Some(follower) = &mut self.follower {
                     follower.line(line);
                 }
+                if let Some(events) = &mut self.events {
+                    events.line(line);
+                }
                 false
             }
+        }
+    }
+
+    fn event(
+        &mut self,
+        key: &ResponseKey,
+        model: &str,
+        usage: TokenUsage,
+        purpose: Purpose,
+        line: &ScanLine<'_>,
+    ) {
+        if let Some(events) = &mut self.events {
+            let at = line.timestamp.0.as_deref().and_then(Millis::parse);
+            events.response(key, model, usage, purpose, at);
         }
     }
 
@@ -226,11 +270,7 @@ fn assistant(
         .usage
         .filter(|raw| raw.get().starts_with('{'))
         .and_then(|raw| TokenUsage::from_wire(raw.get()))?;
-    let own = line
-        .version
-        .0
-        .as_deref()
-        .is_some_and(|version| version.starts_with("dormouse/"));
+    let own = line.version.0.as_deref().is_some_and(is_own_version);
     let key = match (message.id.0.as_deref(), line.request_id.0.as_deref()) {
         (Some(id), _) => ResponseKey::Message(id.into()),
         (None, Some(request)) => ResponseKey::Request(Arc::from(request)),

@@ -6,6 +6,7 @@
 pub mod completions;
 pub mod config;
 pub mod context;
+pub mod doctor;
 mod draw;
 pub mod dream;
 pub mod eval;
@@ -23,6 +24,7 @@ pub mod rewind;
 pub mod search;
 pub mod sessions;
 pub mod sim;
+pub mod stats;
 pub mod usage;
 pub mod view;
 mod welcome;
@@ -47,6 +49,8 @@ pub fn run(cli: &Cli, app: &mut App) -> Outcome {
         Some(Command::View(args)) => view::run(args, app),
         Some(Command::Rewind(args)) => rewind::run(args, app),
         Some(Command::Usage(args)) => usage::run(args, app),
+        Some(Command::Stats(args)) => stats::run(args, app),
+        Some(Command::Doctor(args)) => doctor::run(args, app),
         Some(Command::Replay(args)) => replay::run(args, app),
         Some(Command::Eval(args)) => eval::run(args, app),
         Some(Command::Sim(args)) => sim::run(args, app),

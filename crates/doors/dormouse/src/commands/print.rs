@@ -10,14 +10,17 @@ mod stream;
 
 pub use args::Args;
 
+use super::doctor;
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
 use args::{InputFormat, OutputFormat};
 use dormouse_agent::protocol::When;
 use dormouse_agent::{AgentAsk, AgentError, AgentHandle, Ask, Command, Event, Told, TurnEnd, open};
 use dormouse_core::block::Block;
+use dormouse_host::{Host, HostError, NoModel};
 use ending::Ending;
 use input::{Incoming, Line};
+use std::sync::Arc;
 use stream::Stream;
 use tokio::sync::mpsc;
 
@@ -40,7 +43,13 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         .build()
         .map_err(|error| UserError::of(Exit::Unexpected, &error))?;
     let outcome = runtime.block_on(Box::pin(async {
-        let agent = open(host, AgentAsk { ..ask }).await.map_err(failed)?;
+        let agent = match open(Arc::clone(&host), AgentAsk { ..ask }).await {
+            Ok(agent) => agent,
+            Err(AgentError::Host(HostError::NoModel(why))) if why.is_missing() => {
+                return Err(without_model(&why, &host).await.into());
+            }
+            Err(error) => return Err(failed(error)),
+        };
         app.remarks();
         Printing::new(args, app, agent).run(prompt).await
     }));
@@ -287,6 +296,21 @@ impl Terminate {
     #[cfg(not(unix))]
     async fn wait(&mut self) {
         std::future::pending().await
+    }
+}
+
+/// The error about a missing model, with a server that runs on this machine as the remedy.
+async fn without_model(why: &NoModel, host: &Host) -> UserError {
+    let error = UserError::of(Exit::Unreadable, why);
+    match host.local_servers().await.first() {
+        Some(server) => {
+            let (what, how) = (doctor::described(server), doctor::commands(server));
+            error.hint(format!("this machine runs {what}; to use it: {how}"))
+        }
+        None => error.hint(
+            "set ANTHROPIC_API_KEY and ANTHROPIC_MODEL, or run a local server; `dormouse doctor` \
+             says what is there",
+        ),
     }
 }
 

@@ -6,8 +6,9 @@ use crate::output::{Cell, Column, Line, Out, Report, Role, Table, figures};
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::Usd;
 use dormouse_host::{
-    GroupFigures, UsageAsk, UsageBy, UsageFigures, UsageGroup, UsageReport, Waste,
+    GroupFigures, Host, UsageAsk, UsageBy, UsageFigures, UsageGroup, UsageReport, Waste,
 };
+use jiff::civil::Date;
 use std::path::{Path, PathBuf};
 
 const HELP: &str = "\
@@ -94,18 +95,7 @@ impl From<By> for UsageBy {
 /// Adds up tokens and dollars, each response once.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let host = app.host()?;
-    let day = |text: &Option<String>| match text {
-        None => Ok(None),
-        Some(text) => host.days_meant(text).map(Some).ok_or_else(|| no_day(text)),
-    };
-    let since = day(&args.since)?.map(|(first, _)| first);
-    let until = day(&args.until)?.map(|(_, last)| last);
-    if let (Some(since), Some(until)) = (since, until)
-        && since > until
-    {
-        let message = format!("--since {since} is after --until {until}");
-        return Err(UserError::new(Exit::Usage, message).into());
-    }
+    let (since, until) = days(&host, args.since.as_deref(), args.until.as_deref())?;
     let paths = args.paths.iter().map(|path| app.session(Some(path)));
     let ask = UsageAsk {
         paths: paths.collect::<Result<_, _>>()?,
@@ -117,6 +107,27 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     let usage = host.usage(&ask);
     app.out.progress("");
     app.tell(&usage?)
+}
+
+/// The first and the last day that a person means.
+pub(super) fn days(
+    host: &Host,
+    since: Option<&str>,
+    until: Option<&str>,
+) -> Result<(Option<Date>, Option<Date>), Failure> {
+    let day = |text: Option<&str>| match text {
+        None => Ok(None),
+        Some(text) => host.days_meant(text).map(Some).ok_or_else(|| no_day(text)),
+    };
+    let since = day(since)?.map(|(first, _)| first);
+    let until = day(until)?.map(|(_, last)| last);
+    if let (Some(since), Some(until)) = (since, until)
+        && since > until
+    {
+        let message = format!("--since {since} is after --until {until}");
+        return Err(UserError::new(Exit::Usage, message).into());
+    }
+    Ok((since, until))
 }
 
 fn no_day(text: &str) -> Failure {

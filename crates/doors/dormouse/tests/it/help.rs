@@ -16,6 +16,7 @@ Dormouse 0.1.0, the memory of a coding agent.
 Look      sessions     List sessions with title, age, messages, tokens and cost
           context      Show what fills the window of a session, and what is left
           usage        Add up tokens and dollars of sessions
+          stats        Show cache, cost, layers and memory in figures
           view         Show the prompt as the model sees it, now or earlier
           log          List the records of a transcript
           rewind       Take a session back: conversation, changed files, or both
@@ -30,7 +31,8 @@ Study     replay       Play sessions under policies: what each costs, and why
           eval …       Measure how good the engine is at what it does
           sim          Run the provider simulator
           guard …      Judge command lines and tool calls, look for secrets
-Set up    config …     Show and document settings, trust folders
+Set up    doctor       Look at keys, servers, sandbox, settings: what is missing
+          config …     Show and document settings, trust folders
           gc           Show and remove what nothing refers to any more
           completions  Print a completion script for a shell
 
@@ -82,6 +84,7 @@ Look:
   sessions     List sessions with title, age, messages, tokens and cost
   context      Show what fills the window of a session, and what is left
   usage        Add up tokens and dollars of sessions
+  stats        Show cache, cost, layers and memory in figures
   view         Show the prompt as the model sees it, now or earlier
   log          List the records of a transcript
   rewind       Take a session back: conversation, changed files, or both
@@ -102,6 +105,7 @@ Study:
   guard        Judge command lines and tool calls, look for secrets
 
 Set up:
+  doctor       Look at keys, servers, sandbox, settings: what is missing
   config       Show and document settings, trust folders
   gc           Show and remove what nothing refers to any more
   completions  Print a completion script for a shell

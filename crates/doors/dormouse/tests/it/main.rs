@@ -13,6 +13,8 @@ mod bad_input;
 #[cfg(test)]
 mod config;
 #[cfg(test)]
+mod doctor;
+#[cfg(test)]
 mod errors;
 #[cfg(test)]
 mod eval;
@@ -47,5 +49,7 @@ mod screens;
 mod session;
 #[cfg(test)]
 mod simulator;
+#[cfg(test)]
+mod stats;
 #[cfg(test)]
 mod trace;

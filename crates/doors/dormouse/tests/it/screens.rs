@@ -26,6 +26,7 @@ const SCREENS: &[(&str, &[&str])] = &[
     ("context", &["context", "sample.jsonl"]),
     ("context_at", &["context", "sample.jsonl", "--at", "9"]),
     ("usage", &["usage", "sample.jsonl"]),
+    ("stats", &["stats", "sample.jsonl"]),
     ("log", &["log", "sample.jsonl"]),
     ("view", &["view", "sample.jsonl", "--request", "2"]),
     ("replay", &["replay", "sample.jsonl"]),

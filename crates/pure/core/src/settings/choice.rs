@@ -111,3 +111,25 @@ choice! {
         Off = "off",
     }
 }
+
+choice! {
+    /// Provider of a model: its wire, its address, the setting of its key.
+    Provider {
+        /// The one that the keys and addresses of the settings point to.
+        Auto = "auto",
+        /// Anthropic's Messages API, or a gateway in front of it.
+        Anthropic = "anthropic",
+        /// OpenAI's chat completions.
+        OpenAi = "openai",
+        /// OpenRouter, which passes requests on to many providers.
+        OpenRouter = "openrouter",
+        /// An Ollama server on this machine.
+        Ollama = "ollama",
+        /// A vLLM server on this machine.
+        Vllm = "vllm",
+        /// The server of llama.cpp on this machine.
+        LlamaCpp = "llama.cpp",
+        /// The server of LM Studio on this machine.
+        LmStudio = "lmstudio",
+    }
+}

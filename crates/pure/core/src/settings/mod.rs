@@ -40,7 +40,7 @@ mod resolve_tests;
 #[cfg(test)]
 mod table_tests;
 
-pub use choice::{CacheTtl, Consent, MemoryLayout, MessageTtl, Policy, Review};
+pub use choice::{CacheTtl, Consent, MemoryLayout, MessageTtl, Policy, Provider, Review};
 pub use issue::{NoEffect, SettingsIssue};
 pub use kind::Kind;
 pub use layers::{FileLayer, Layer, Lock, env_layer, flags_layer, parse_layer};

@@ -5,6 +5,7 @@ use crate::host::Host;
 use crate::place::Which;
 use crate::remark::Remark;
 use dormouse_core::units::Millis;
+use dormouse_keeper::figures::{self, Figure};
 use dormouse_memdir::{Inbox, Item, MemdirError, MemoryDir, Proposal};
 use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::topic::{self, Field, Topic};
@@ -118,6 +119,12 @@ impl Host {
         for item in &items {
             dir.reject(&item.id)?;
         }
+        let figure = Figure {
+            at: self.now(),
+            rejected: u64::try_from(items.len()).unwrap_or(u64::MAX),
+            ..Figure::default()
+        };
+        figures::note(&dir, &figure);
         Ok(decided(items))
     }
 }

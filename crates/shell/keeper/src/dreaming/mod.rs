@@ -342,7 +342,7 @@ impl Keeper {
             loss: limits.loss,
         });
         let side = SideTask {
-            asker: self.asker(model, &model.name),
+            asker: self.asker(&model.model, &model.name),
             model: &model.name,
             models: &self.models,
             settings: &settings,

@@ -200,7 +200,7 @@ impl Keeper {
         let writes = JudgedWrites::new(self, evidence.clone());
         let tools = self.fork_tools(&writes);
         let side = SideTask {
-            asker: self.asker(model, &model.name),
+            asker: self.asker(&model.model, &model.name),
             model: &model.name,
             models: &self.models,
             settings: &settings,

@@ -17,8 +17,9 @@ mod select;
 mod shelf;
 
 pub use library::{Brought, Library, Question, Recollection, Shown};
-pub use shelf::Owner;
+pub use shelf::{Owner, uses};
 
+use crate::figures::{self, Figure};
 use crate::keeper::Keeper;
 use dormouse_core::settings::{Settings, keys};
 use dormouse_engine::{Companion, HookFuture, Injection, Seen, ToolCall};
@@ -230,11 +231,13 @@ impl Inner {
             settings: &settings,
         });
         let mut shown = Vec::new();
+        let mut candidates = 0;
         for mut found in recalled.brought {
             self.note(&found.surfacing);
             if found.surfacing.skipped == Some(Skip::ToldToIgnore) {
                 self.ignored.store(true, Ordering::Relaxed);
             }
+            candidates += found.surfacing.now.len() + found.surfacing.candidates.len();
             shown.append(&mut found.shown);
             if let Some(selection) = self.ask_selector(found, &prompt) {
                 let mut turn = self.turn();
@@ -243,6 +246,15 @@ impl Inner {
                     turn.selections.push(selection);
                 }
             }
+        }
+        if candidates > 0 {
+            let figure = Figure {
+                at: self.keeper.now(),
+                candidates: count(candidates),
+                chosen: count(shown.len()),
+                ..Figure::default()
+            };
+            figures::note(&self.keeper.memory, &figure);
         }
         shown
     }
@@ -334,6 +346,10 @@ impl Inner {
             let _noted = file.and_then(|mut file| file.append(lines.as_bytes()));
         }
     }
+}
+
+fn count(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
 }
 
 fn size(number: u64) -> usize {

@@ -96,14 +96,14 @@ async fn choose(
 async fn answer(keeper: &Keeper, request: &SelectorRequest, limit: Duration) -> Option<String> {
     let model = keeper.background_model().ok()?;
     let mut params = Params::new(&model.small, ANSWER).ok()?;
-    let capabilities = model.model.capabilities(&model.small);
+    let capabilities = model.small_model.capabilities(&model.small);
     // If the provider cannot enforce a schema, the answer is read leniently.
     if let Ok(schema) = features::json_schema(&request.schema, &capabilities) {
         params = params.with(schema);
     }
     let betas = params.betas().to_vec();
     let body = question::body(&params.to_json().ok()?, &request.system, &request.user).ok()?;
-    let asker = keeper.asker(model, &model.small);
+    let asker = keeper.asker(&model.small_model, &model.small);
     let request = Request::streamed(body).with_betas(&betas);
     // Two clients that fail together are unlikely to start in the same millisecond.
     let seed = keeper.now().0.unsigned_abs();

@@ -20,7 +20,7 @@ use dormouse_memory::card::Card;
 use dormouse_memory::snapshot::StoredFile;
 use dormouse_memory::topic::Topic;
 use dormouse_recall::render::{Caps, render};
-use dormouse_recall::usage::Book;
+use dormouse_recall::usage::{Book, Counts};
 use dormouse_recall::verify::{Claim, Showing, claims, mark};
 use dormouse_recall::{Hit, Query, Scratch, Seen, Surfacing};
 use dormouse_system::{OptionalFile as _, System};
@@ -225,10 +225,7 @@ impl Shelf {
     }
 
     fn usage(&self) -> Book {
-        let handle = self.dir.handle();
-        let bytes = handle.read(Path::new(USAGE), MOST_USAGE).optional();
-        let bytes = bytes.ok().flatten().unwrap_or_default();
-        Book::decode(&String::from_utf8_lossy(&bytes))
+        book(&self.dir)
     }
 
     /// The memories that were picked, as they are shown, and the paths of those that are held back
@@ -292,4 +289,16 @@ impl Shelf {
 pub(super) fn claims_of(text: &str) -> Vec<Claim> {
     let body = Topic::read(text).body;
     claims(text.get(body..).unwrap_or_default())
+}
+
+/// Book of a directory; an empty one if it cannot be read.
+fn book(dir: &MemoryDir) -> Book {
+    let bytes = dir.handle().read(Path::new(USAGE), MOST_USAGE).optional();
+    let bytes = bytes.ok().flatten().unwrap_or_default();
+    Book::decode(&String::from_utf8_lossy(&bytes))
+}
+
+/// Counts of every memory of a directory that was ever shown.
+pub fn uses(dir: &MemoryDir) -> Vec<Counts> {
+    book(dir).iter().map(|(_, counts)| *counts).collect()
 }

@@ -205,7 +205,9 @@ impl Kit {
             model: Some(ConfiguredModel {
                 model: Arc::new(side.clone()),
                 name: MODEL.to_owned(),
+                small_model: Arc::new(side.clone()),
                 small: SMALL.to_owned(),
+                fallback: None,
             }),
             budget: Budget::new(&system, &places.home),
             places,

@@ -1,11 +1,12 @@
 //! Settings of the session as a whole: home, models and keys, permissions, agents, budgets.
 
 use super::settings;
+use crate::settings::choice::Provider;
 use crate::settings::setting::{
-    Def, Key, Need, Scope, Setting, Unit, count, flag, list, money, optional_count,
-    optional_tokens, secret, structure, text, var,
+    Def, Key, Need, Scope, Setting, Unit, choice, count, flag, list, money, optional_count,
+    optional_percent, optional_tokens, secret, structure, text, var,
 };
-use crate::settings::value::Secret;
+use crate::settings::value::{Percent, Secret};
 use crate::units::Tokens;
 use crate::usage::Usd;
 
@@ -19,8 +20,26 @@ settings! {
     /// Model of the conversation.
     MODEL: Option<String> = "model", text().env(&[var("DORMOUSE_MODEL"), var("ANTHROPIC_MODEL")]);
 
+    /// Provider of the model: its wire, its address, its key. `auto` takes Anthropic if it has a key,
+    /// else the server of `openai.base_url`, else OpenAI or OpenRouter by their keys. Those on this
+    /// machine (`ollama`, `vllm`, `llama.cpp`, `lmstudio`) need no key; set `context.window` to the
+    /// window that the server was started with.
+    PROVIDER: Provider = "provider",
+        choice().scope(Scope::TrustedProject).env(&[var("DORMOUSE_PROVIDER")]);
+
     /// Small model for choosing memories and for summaries of what agents do.
     SMALL_MODEL: Option<String> = "small_model", text().env(&[var("DORMOUSE_SMALL_MODEL")]);
+
+    /// Provider of the small model; `auto` is that of the conversation.
+    SMALL_PROVIDER: Provider = "small_provider",
+        choice().scope(Scope::TrustedProject).env(&[var("DORMOUSE_SMALL_PROVIDER")]);
+
+    /// Model that takes a conversation over when its own stays overloaded.
+    FALLBACK_MODEL: Option<String> = "fallback_model", text().env(&[var("DORMOUSE_FALLBACK_MODEL")]);
+
+    /// Provider of the fallback model; `auto` is that of the conversation.
+    FALLBACK_PROVIDER: Provider = "fallback_provider",
+        choice().scope(Scope::TrustedProject).env(&[var("DORMOUSE_FALLBACK_PROVIDER")]);
 
     /// File with models and prices of your own, on top of the built-in table.
     MODELS_FILE: Option<String> = "models_file",
@@ -47,6 +66,23 @@ settings! {
     /// Address of an API of the OpenAI kind.
     OPENAI_BASE_URL: Option<String> = "openai.base_url",
         text().scope(Scope::TrustedProject).env(&[var("OPENAI_BASE_URL")]);
+
+    /// Key for OpenRouter.
+    OPENROUTER_API_KEY: Option<Secret> = "openrouter.api_key",
+        secret().env(&[var("OPENROUTER_API_KEY")]);
+
+    /// Key of a server on this machine, where it was started with one.
+    LOCAL_API_KEY: Option<Secret> = "local.api_key",
+        secret().env(&[
+            var("VLLM_API_KEY"),
+            var("LLAMA_API_KEY"),
+            var("OLLAMA_API_KEY"),
+            var("LM_API_TOKEN"),
+        ]);
+
+    /// Address of the server on this machine, `/v1` included; the provider's usual port if unset.
+    LOCAL_BASE_URL: Option<String> = "local.base_url",
+        text().scope(Scope::TrustedProject).env(&[var("DORMOUSE_LOCAL_BASE_URL")]);
 
     /// Proxy for requests to a model.
     PROXY: Option<String> = "proxy",
@@ -104,6 +140,21 @@ settings! {
 
     /// A few words on what each background agent is doing.
     AGENTS_SUMMARY: bool = "agents.summary", flag(true).needs(&[Need::Off("simple")]).hidden();
+
+    /// Least share of the prompt tokens that should come from the cache; `dormouse stats` fails below
+    /// it.
+    STATS_MIN_HIT_RATE: Option<Percent> = "stats.min_hit_rate", optional_percent();
+
+    /// Least share of the user's names and figures that should survive compactions; `dormouse stats`
+    /// fails below it.
+    STATS_MIN_FACTS: Option<Percent> = "stats.min_facts", optional_percent();
+
+    /// Most memories undone, rejected, stale or contradicted for each hundred written; `dormouse
+    /// stats` fails above it.
+    STATS_MAX_POLLUTION: Option<Percent> = "stats.max_pollution", optional_percent();
+
+    /// Most compactions for each hundred turns; `dormouse stats` fails above it.
+    STATS_MAX_COMPACTIONS: Option<Percent> = "stats.max_compactions", optional_percent();
 
     /// Logs and offloaded results older than this are removed; kept for ever if unset.
     RETENTION_DAYS: Option<u64> = "retention_days", optional_count(Unit::Days).scope(Scope::User);
