@@ -25,7 +25,7 @@ fn refusal_v4(address: Ipv4Addr) -> Option<&'static str> {
         (10, ..) | (172, 16..=31, _) | (192, 168, _) => "a private address",
         (169, 254, _) => "a link-local address",
         (100, 64..=127, _) => "an address behind a carrier's gateway",
-        (192, 0, 0) | (192, 0, 2) | (198, 51, 100) | (203, 0, 113) | (198, 18..=19, _) => {
+        (192, 0, 0 | 2) | (198, 51, 100) | (203, 0, 113) | (198, 18..=19, _) => {
             "an address for tests and protocols"
         }
         (192, 88, 99) => "an address of a relay",

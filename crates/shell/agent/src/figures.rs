@@ -58,7 +58,7 @@ impl Figures {
             let figures = models.entry(model.clone()).or_default();
             figures.usage += *usage;
             figures.unpriced += usize::from(cost.is_none());
-            figures.cost = figures.cost + cost.unwrap_or_default();
+            figures.cost += cost.unwrap_or_default();
         }
         models
     }
@@ -70,7 +70,7 @@ impl Figures {
         let mut unpriced = 0;
         for figures in self.by_model().values() {
             usage += figures.usage;
-            cost = cost + figures.cost;
+            cost += figures.cost;
             unpriced += figures.unpriced;
         }
         (usage, (unpriced == 0).then_some(cost))

@@ -30,13 +30,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Time of a hook unless its settings say otherwise, as in Claude Code.
-const USUAL_TIME: Duration = Duration::from_secs(600);
+const USUAL_TIME: Duration = Duration::from_mins(10);
 /// Time of a hook that a prompt waits for.
 const PROMPT_TIME: Duration = Duration::from_secs(30);
 /// Time of hooks at the end of a session, which a person waits for.
 const END_TIME: Duration = Duration::from_millis(1_500);
 /// Longest time that a hook may ask for at the end of a session.
-const LONGEST_END: Duration = Duration::from_secs(60);
+const LONGEST_END: Duration = Duration::from_mins(1);
 
 /// Hooks of a session. Clones share everything.
 #[derive(Clone)]

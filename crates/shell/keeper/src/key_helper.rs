@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Lifetime of a key; Claude Code asks its helper as often.
 const LIFETIME: Duration = Duration::from_mins(5);
 /// Time of the command: it may ask a vault over the network, or a person's finger.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Source of keys that the setting `key_helper` names.
 pub(crate) struct KeyHelper {

@@ -133,7 +133,7 @@ struct Screen(Rewound);
 
 impl Report for Screen {
     fn text(&self, out: &mut Out) -> Outcome {
-        let Screen(rewound) = self;
+        let Self(rewound) = self;
         if let Some(words) = &rewound.conversation {
             let verb = if rewound.dry_run { "would end" } else { "ends" };
             out.line(format!("The conversation {verb} before: {words}"))?;

@@ -134,7 +134,7 @@ struct Stop(Arc<std::sync::Mutex<(bool, Option<Arc<dyn Running>>)>>);
 
 impl Stop {
     fn watch(&self, running: &Arc<dyn Running>) {
-        let mut state = self.0.lock().unwrap_or_else(|error| error.into_inner());
+        let mut state = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         // The turn was stopped before the hook had started.
         if state.0 {
             running.stop();
@@ -148,7 +148,7 @@ struct StopOnDrop(Stop);
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
-        let mut state = self.0.0.lock().unwrap_or_else(|error| error.into_inner());
+        let mut state = self.0.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         state.0 = true;
         if let Some(running) = state.1.take()
             && running.wait(NO_TIME).is_none()

@@ -150,7 +150,7 @@ impl Teller {
             && let Some(cost) = cost
         {
             let spent = self.spent.entry(report.purpose).or_default();
-            *spent = *spent + cost;
+            *spent += cost;
         }
         Event::Usage {
             message: report.message.clone(),

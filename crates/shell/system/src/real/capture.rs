@@ -57,11 +57,8 @@ pub(super) fn capture(
         kill_group(group);
         return Err(SandboxError::Watch(error));
     }
-    match ended.recv_timeout(most) {
-        Ok(ended) => Ok(Some(ended)),
-        Err(_) => {
-            kill_group(group);
-            Ok(None)
-        }
+    if let Ok(ended) = ended.recv_timeout(most) { Ok(Some(ended)) } else {
+        kill_group(group);
+        Ok(None)
     }
 }

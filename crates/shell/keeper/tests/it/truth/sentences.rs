@@ -100,23 +100,20 @@ fn messages_are_saved_with_their_words_or_left() {
         let (mut recall, mut precision) = (Table::default(), Table::default());
         for message in messages(text) {
             let saved = saved(&message);
-            let right = match message.expected.strip_prefix("save ") {
-                Some(expected) => {
-                    let mut fields = expected.split(" | ");
-                    let types = fields.next().unwrap();
-                    let kind = fields.next().unwrap();
-                    let words = fields.next().unwrap();
-                    let found = saved.iter().any(|memory| fits(memory, types, words));
-                    recall.add(message.language, found);
-                    recall.add("all", found);
-                    recall.add(format!("({kind})"), found);
-                    found
-                }
-                None => {
-                    let reason = message.expected.strip_prefix("leave | ").unwrap();
-                    precision.add(format!("({reason})"), saved.is_empty());
-                    false
-                }
+            let right = if let Some(expected) = message.expected.strip_prefix("save ") {
+                let mut fields = expected.split(" | ");
+                let types = fields.next().unwrap();
+                let kind = fields.next().unwrap();
+                let words = fields.next().unwrap();
+                let found = saved.iter().any(|memory| fits(memory, types, words));
+                recall.add(message.language, found);
+                recall.add("all", found);
+                recall.add(format!("({kind})"), found);
+                found
+            } else {
+                let reason = message.expected.strip_prefix("leave | ").unwrap();
+                precision.add(format!("({reason})"), saved.is_empty());
+                false
             };
             if !saved.is_empty() {
                 precision.add(message.language, right);
