@@ -267,14 +267,14 @@ impl Driver {
             Judgement::Ask(_) if allowed => Stage::Allowed,
             Judgement::Refuse(why) => Stage::Refused(why),
             Judgement::Ask(question) => {
-                self.ask_person(at, question.text, question.lasting);
+                self.ask_person(at, question.text, &question.lasting);
                 return;
             }
         };
     }
 
     /// Asks a person about a call.
-    pub(crate) fn ask_person(&mut self, at: usize, question: String, lasting: Vec<String>) {
+    pub(crate) fn ask_person(&mut self, at: usize, question: String, lasting: &[String]) {
         let call = self.calls[at].effective().clone();
         // Recorded, so that a restart asks again instead of treating the call as run.
         self.note_quietly(StateChange::Fact {
@@ -421,7 +421,7 @@ impl Driver {
             runs,
             ..PendingCall::new(call, seq)
         });
-        self.ask_person(self.calls.len() - 1, question, lasting);
+        self.ask_person(self.calls.len() - 1, question, &lasting);
     }
 
     pub(crate) fn note_quietly(&mut self, change: StateChange) {

@@ -167,7 +167,9 @@ impl Driver {
     pub(crate) fn spent(&self) -> Usd {
         let sums = self.conversation.state().totals.sums(&self.config.models);
         let mut all = UsageSum::default();
-        sums.values().for_each(|sum| all.add(sum));
+        for sum in sums.values() {
+            all.add(sum);
+        }
         all.cost
     }
 }

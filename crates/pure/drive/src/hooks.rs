@@ -176,7 +176,7 @@ impl Driver {
             self.record_queue();
             return;
         }
-        self.said(content.unwrap_or_default(), answer.context);
+        self.said(content.unwrap_or_default(), &answer.context);
         self.record_queue();
     }
 
@@ -208,7 +208,7 @@ impl Driver {
             Some(HookVerdict::Ask(why)) => {
                 match self.config.judge.judge(self.calls[at].effective()) {
                     Judgement::Refuse(why) => self.calls[at].stage = Stage::Refused(why),
-                    Judgement::Run | Judgement::Ask(_) => self.ask_person(at, why, Vec::new()),
+                    Judgement::Run | Judgement::Ask(_) => self.ask_person(at, why, &[]),
                 }
             }
             Some(HookVerdict::Allow) => self.judge_call(at, true),

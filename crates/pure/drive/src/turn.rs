@@ -124,7 +124,7 @@ impl Driver {
         if self.hooked(HookMoment::Prompt, None) {
             self.hook_prompt(words_of(&content), content);
         } else {
-            self.said(content, Vec::new());
+            self.said(content, &[]);
         }
     }
 
@@ -135,11 +135,11 @@ impl Driver {
     }
 
     /// Records the prompt of the turn with the words of its hooks, and recalls.
-    pub(crate) fn said(&mut self, content: Vec<Block>, context: Vec<String>) {
+    pub(crate) fn said(&mut self, content: Vec<Block>, context: &[String]) {
         let words = words_of(&content);
         self.set_phase(Phase::Tidying(Moment::BeforeRequest));
         let said = self.emit(Body::Message(Message::user(content)));
-        let said = said.and_then(|_| self.inject(fragments(&context)));
+        let said = said.and_then(|_| self.inject(fragments(context)));
         if let Err(error) = said.and_then(|()| self.forget_recovery()) {
             self.fail_turn(error);
             return;

@@ -45,9 +45,8 @@ fn refusal_v6(address: Ipv6Addr) -> Option<&'static str> {
     let why = match first {
         _ if address.is_unspecified() => "an address of this machine",
         _ if address.is_loopback() => "a loopback address",
-        0xfc00..=0xfdff => "a private address",
+        0xfc00..=0xfdff | 0xfec0..=0xfeff => "a private address",
         0xfe80..=0xfebf => "a link-local address",
-        0xfec0..=0xfeff => "a private address",
         0xff00..=0xffff => "a multicast address",
         0x2001 if address.segments()[1] == 0x0db8 => "an address for tests and protocols",
         // Only this part of the space is given out; everything else is reserved.
@@ -67,10 +66,11 @@ fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
         Ipv4Addr::new(a, b, c, d)
     };
     match parts {
-        [0, 0, 0, 0, 0, 0xffff, high, low] => Some(join(high, low)),
-        [0, 0, 0, 0, 0, 0, high, low] if high != 0 => Some(join(high, low)),
-        [0x0064, 0xff9b, 0, 0, 0, 0, high, low] => Some(join(high, low)),
-        [0x2002, high, low, ..] => Some(join(high, low)),
+        // `::1` and the like are no addresses of the old kind.
+        [0, 0, 0, 0, 0, 0, 0, _] => None,
+        [0, 0, 0, 0, 0, 0xffff | 0, high, low]
+        | [0x0064, 0xff9b, 0, 0, 0, 0, high, low]
+        | [0x2002, high, low, ..] => Some(join(high, low)),
         // Teredo stores the client's address with every bit turned.
         [0x2001, 0, .., high, low] => Some(join(!high, !low)),
         _ => None,

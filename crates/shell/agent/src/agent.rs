@@ -30,7 +30,7 @@ pub use dormouse_host::Resume;
 pub enum AgentError {
     /// The session cannot be opened.
     #[error(transparent)]
-    Host(#[from] HostError),
+    Host(Box<HostError>),
     /// The turn failed; everything that arrived before is kept.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -46,6 +46,12 @@ pub enum AgentError {
     /// The agent's task has ended before its time.
     #[error("the agent has ended unexpectedly")]
     Ended,
+}
+
+impl From<HostError> for AgentError {
+    fn from(error: HostError) -> Self {
+        Self::Host(Box::new(error))
+    }
 }
 
 /// Wishes for an agent that is opened.
@@ -137,7 +143,7 @@ impl Agent {
         let judge = Arc::new(judging(&host, &ask, &events)?);
         let toolset = services::toolset(&host, texts.memory.is_some());
         let append = ask.append_system.as_deref();
-        let prefix = prefix::render(&texts, &toolset, &judge.rules(), append)?;
+        let prefix = prefix::render(&texts, toolset, &judge.rules(), append)?;
         let id = chosen(&host, &ask)?;
         let place = host.session_folder(&id)?;
         let places = AgentPlaces {
@@ -196,7 +202,7 @@ impl Agent {
             model: session.model().to_owned(),
             mode: judge.mode(),
             folder: folder.display().to_string(),
-            tools: tool_names(&judge, &toolset),
+            tools: tool_names(&judge, toolset),
         };
         let agent = Self {
             extractor: opened
@@ -236,7 +242,7 @@ fn chosen(host: &Host, ask: &AgentAsk) -> Result<SessionId, AgentError> {
 }
 
 /// Names of the tools that no rule hides.
-fn tool_names(judge: &Judging, toolset: &Toolset) -> Vec<String> {
+fn tool_names(judge: &Judging, toolset: Toolset) -> Vec<String> {
     let rules = judge.rules();
     let names = toolset.names().into_iter();
     let names = names.filter(|name| !rules.hides(name));

@@ -247,7 +247,7 @@ pub struct Rewound {
 pub enum RewindError {
     /// The session cannot be found or opened.
     #[error(transparent)]
-    Host(#[from] HostError),
+    Host(Box<HostError>),
     /// The log cannot be written.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -268,6 +268,12 @@ pub enum RewindError {
     /// The last change of files was no rewind.
     #[error("no rewind of files to undo: the last change of a file was a tool's, or there is none")]
     NothingToUndo,
+}
+
+impl From<HostError> for RewindError {
+    fn from(error: HostError) -> Self {
+        Self::Host(Box::new(error))
+    }
 }
 
 /// Points of a session to go back to, oldest first, with its id.
@@ -327,7 +333,7 @@ pub async fn rewind(host: &Arc<Host>, ask: &RewindAsk) -> Result<Rewound, Rewind
     // The usual prefix: another one would be recorded as a break of the cache.
     let texts = host.session_texts()?;
     let toolset = services::toolset(host, texts.memory.is_some());
-    let prefix = prefix::render(&texts, &toolset, &host.permissions().rules, None)?;
+    let prefix = prefix::render(&texts, toolset, &host.permissions().rules, None)?;
     let opened = host.open_session(SessionAsk {
         session: Some(id),
         prefix,

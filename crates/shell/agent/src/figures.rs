@@ -7,11 +7,14 @@ use dormouse_core::usage::{TokenUsage, Usd};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// Message id of a response, and a number of its own where the id does not name one response.
+type ResponseKey = (Option<MessageId>, usize);
+
 /// Usage of a run so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
     /// Figures by response: a response that is told twice counts once.
-    responses: BTreeMap<(Option<MessageId>, usize), (String, TokenUsage, Option<Usd>)>,
+    responses: BTreeMap<ResponseKey, (String, TokenUsage, Option<Usd>)>,
     unnamed: usize,
 }
 

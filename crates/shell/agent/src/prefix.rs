@@ -19,7 +19,7 @@ const LEAN_MEMORY: &str = include_str!("memory-lean.md");
 /// Renders the prefix. Tools that a rule refuses altogether are left out.
 pub(crate) fn render(
     texts: &SessionTexts,
-    toolset: &Toolset,
+    toolset: Toolset,
     rules: &Rules,
     append: Option<&str>,
 ) -> Result<Arc<RenderedPrefix>, serde_json::Error> {
@@ -70,7 +70,7 @@ mod tests {
     }
 
     /// Tokens of a prefix, by the denser tokeniser of the table.
-    fn tokens(toolset: &Toolset) -> u64 {
+    fn tokens(toolset: Toolset) -> u64 {
         let prefix = render(&texts(), toolset, &Rules::default(), None).unwrap();
         let table = ModelTable::builtin();
         let by = |model: &str| {
@@ -88,7 +88,7 @@ mod tests {
                 search,
                 lean: false,
             };
-            let tokens = tokens(&full);
+            let tokens = tokens(full);
             assert!((2_000..=5_000).contains(&tokens), "{search:?}: {tokens}");
         }
     }
@@ -101,7 +101,7 @@ mod tests {
             lean: true,
         };
         assert_eq!(lean.names(), dormouse_tools::LEAN_TOOLS);
-        let tokens = tokens(&lean);
+        let tokens = tokens(lean);
         // Fifteen per cent of every window from 4,096 tokens on, the default of local servers.
         assert!(tokens <= 4_096 * 15 / 100, "{tokens}");
     }

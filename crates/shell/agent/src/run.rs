@@ -72,7 +72,7 @@ impl Agent {
         };
         self.tell_waiting(&mut state);
         let ran = self.serve(&mut state, &mut commands).await;
-        let closed = self.close(&mut state, &mut commands).await;
+        let closed = Box::pin(self.close(&mut state, &mut commands)).await;
         ran.and(closed)
     }
 
@@ -157,12 +157,12 @@ impl Agent {
             let Some((ask, sort)) = state.under_way.remove(&id) else {
                 continue;
             };
-            self.replied(state, ask, sort, reply);
+            self.replied(state, ask, sort, &reply);
         }
     }
 
-    fn replied(&self, state: &mut Loop, ask: u64, sort: Sort, reply: Result<Reply, EngineError>) {
-        let failed = match &reply {
+    fn replied(&self, state: &mut Loop, ask: u64, sort: Sort, reply: &Result<Reply, EngineError>) {
+        let failed = match reply {
             Ok(_) => None,
             // Told by the end of the turn.
             Err(EngineError::Cancelled) if sort == Sort::Turn => None,

@@ -28,7 +28,6 @@ pub(crate) fn services(host: &Arc<Host>, memory: bool, answers: &UserAnswers) ->
         network: Some(Arc::new(SystemNetwork)),
         memory: memory.then(|| Arc::new(Desk(Arc::clone(host))) as _),
         search_command: host.settings().get(keys::WEB_SEARCH_COMMAND),
-        ..Services::default()
     }
 }
 

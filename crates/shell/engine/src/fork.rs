@@ -55,7 +55,7 @@ impl ForkRun {
         tools: Option<Arc<dyn ToolHost>>,
         limits: ForkLimits,
     ) -> Result<ForkAnswer, EngineError> {
-        self.run_counted(tools, limits).await.0
+        Box::pin(self.run_counted(tools, limits)).await.0
     }
 
     /// The same, with the usage of its responses also if it fails: the provider bills them either
@@ -132,7 +132,7 @@ impl Session {
         limits: ForkLimits,
     ) -> Result<ForkAnswer, EngineError> {
         let fork = self.fork_run(directive);
-        let (answer, reports) = fork.run_counted(tools, limits).await;
+        let (answer, reports) = Box::pin(fork.run_counted(tools, limits)).await;
         self.account(reports).await?;
         answer
     }

@@ -94,8 +94,7 @@ pub trait Hooks: fmt::Debug + Send + Sync {
 
     /// True if a hook runs at a moment, for a tool where the moment has one: the driver asks before
     /// it waits.
-    fn wants(&self, moment: HookMoment, tool: Option<&str>) -> bool {
-        let _any = tool;
+    fn wants(&self, moment: HookMoment, _tool: Option<&str>) -> bool {
         moment == HookMoment::Compaction
     }
 }

@@ -31,6 +31,10 @@ JSON: {\"dreamt\", \"why_not\", \"by\", \"dry_run\", \"changes\": [{\"path\", \"
 /// Arguments of `dormouse dream`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP, args_conflicts_with_subcommands = true)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each flag of the command line is one"
+)]
 pub struct Args {
     /// Dream even if it is not time yet
     #[arg(long)]

@@ -45,8 +45,13 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     let outcome = runtime.block_on(Box::pin(async {
         let agent = match open(Arc::clone(&host), AgentAsk { ..ask }).await {
             Ok(agent) => agent,
-            Err(AgentError::Host(HostError::NoModel(why))) if why.is_missing() => {
-                return Err(without_model(&why, &host).await.into());
+            Err(AgentError::Host(error)) => {
+                return Err(match *error {
+                    HostError::NoModel(why) if why.is_missing() => {
+                        without_model(&why, &host).await.into()
+                    }
+                    error => error.into(),
+                });
             }
             Err(error) => return Err(failed(error)),
         };
@@ -214,8 +219,7 @@ impl<'a> Printing<'a> {
                 self.waiting = self.waiting.saturating_sub(1);
                 let session = self.agent.opened.session.as_str();
                 let object = self.ending.object(session, &end, self.app);
-                self.ending
-                    .print(self.args.output_format, &object, &end, self.app)?;
+                Ending::print(self.args.output_format, &object, &end, self.app)?;
                 self.ended = Some(*end);
                 if self.last && self.waiting == 0 {
                     self.quit(false).await;
@@ -316,7 +320,7 @@ async fn without_model(why: &NoModel, host: &Host) -> UserError {
 
 fn failed(error: AgentError) -> Failure {
     match error {
-        AgentError::Host(error) => error.into(),
+        AgentError::Host(error) => (*error).into(),
         AgentError::Rule(error) => UserError::of(Exit::Usage, &error)
             .hint("rules look like Bash(git log *), Edit or Read(src/**)")
             .into(),

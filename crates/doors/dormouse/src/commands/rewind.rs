@@ -26,6 +26,10 @@ JSON: {\"session\", \"points\": [{\"number\", \"prompt\", \"to\", \"words\", \"f
 /// Arguments of `dormouse rewind`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each flag of the command line is one"
+)]
 pub struct Args {
     /// The session: its id or the beginning of it, a file, or `latest`; the newest if none is given
     #[arg(value_name = "SESSION")]
@@ -78,7 +82,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
 
 fn failed(error: RewindError) -> Failure {
     match error {
-        RewindError::Host(error) => error.into(),
+        RewindError::Host(error) => (*error).into(),
         RewindError::NoPoint { .. } => UserError::of(Exit::Usage, &error)
             .hint("`dormouse rewind` lists them")
             .into(),

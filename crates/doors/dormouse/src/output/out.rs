@@ -58,6 +58,10 @@ pub enum Format {
 
 /// Abilities of the terminal, asked once at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "abilities of a terminal are independent of each other"
+)]
 pub struct Terminal {
     /// True if stdout takes escape codes for colour.
     pub color: bool,

@@ -124,7 +124,8 @@ fn nothing_outlives_the_session() {
     // Figures that no other process sleeps for.
     let unique = 70_000_000 + u64::from(std::process::id());
     let sleeps: Vec<String> = (0..6).map(|at| format!("sleep {unique}{at}")).collect();
-    let lines = [format!("setsid {} > /dev/null 2>&1 &", sleeps[0]),
+    let lines = [
+        format!("setsid {} > /dev/null 2>&1 &", sleeps[0]),
         format!("nohup {} > /dev/null 2>&1 &", sleeps[1]),
         format!("( ( setsid {} & ) & ) > /dev/null 2>&1", sleeps[2]),
         format!("env -i /usr/bin/setsid {} > /dev/null 2>&1 &", sleeps[3]),
@@ -132,7 +133,8 @@ fn nothing_outlives_the_session() {
         format!(
             "env -i bash -c 'trap \"\" TERM HUP; {} & disown' > /dev/null 2>&1",
             sleeps[5]
-        )];
+        ),
+    ];
     for mode in ["sandbox", "all"] {
         let mut script: Vec<Value> = lines.iter().map(|line| bash(line)).collect();
         script.push(says("Done."));

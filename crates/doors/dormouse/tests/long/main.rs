@@ -10,7 +10,6 @@
 
 #![expect(
     clippy::unwrap_used,
-    clippy::print_stdout,
     reason = "helpers of tests fail by panicking, and the figures are the result"
 )]
 
@@ -42,7 +41,8 @@ fn tool(tool: &str, input: Value) -> AnswerBlock {
     AnswerBlock::tool(tool, input)
 }
 
-fn bash(command: String) -> AnswerBlock {
+fn bash(command: impl Into<String>) -> AnswerBlock {
+    let command: String = command.into();
     tool("Bash", json!({ "command": command }))
 }
 
@@ -100,8 +100,8 @@ fn turn(number: usize) -> (String, Vec<Vec<AnswerBlock>>) {
         7 => (
             "Which files changed?".to_owned(),
             vec![
-                vec![bash("git status --short".to_owned())],
-                vec![bash("git log --oneline".to_owned())],
+                vec![bash("git status --short")],
+                vec![bash("git log --oneline")],
             ],
         ),
         8 => (
@@ -153,9 +153,8 @@ fn repository(project: &Path) {
             .unwrap();
     };
     for part in 0..7 {
-        let body: String = (0..40)
-            .map(|n| format!("def f{part}_{n}(x): return x + {n}\n"))
-            .collect();
+        let lines = (0..40).map(|n| format!("def f{part}_{n}(x): return x + {n}"));
+        let body = lines.collect::<Vec<_>>().join("\n");
         put(
             &format!("src/part{part}.py"),
             &format!("VERSION = {part}\n{body}"),

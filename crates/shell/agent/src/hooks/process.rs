@@ -130,11 +130,17 @@ fn quoted(path: &Path) -> String {
 
 /// Kills the hook of a turn that was stopped.
 #[derive(Clone, Debug, Default)]
-struct Stop(Arc<std::sync::Mutex<(bool, Option<Arc<dyn Running>>)>>);
+struct Stop(Arc<std::sync::Mutex<Stopped>>);
+
+/// True once the turn was stopped, and the hook that runs.
+type Stopped = (bool, Option<Arc<dyn Running>>);
 
 impl Stop {
     fn watch(&self, running: &Arc<dyn Running>) {
-        let mut state = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut state = self
+            .0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         // The turn was stopped before the hook had started.
         if state.0 {
             running.stop();
@@ -148,7 +154,11 @@ struct StopOnDrop(Stop);
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
-        let mut state = self.0.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut state = self
+            .0
+            .0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         state.0 = true;
         if let Some(running) = state.1.take()
             && running.wait(NO_TIME).is_none()

@@ -92,7 +92,9 @@ impl Kit {
             match open(Arc::clone(&host), ask.clone()).await {
                 Ok(agent) => return Client::new(agent),
                 // The threads of a killed agent let go of its log a moment later.
-                Err(AgentError::Host(HostError::Log(OpenError::Busy { .. }))) => {
+                Err(AgentError::Host(error))
+                    if matches!(*error, HostError::Log(OpenError::Busy { .. })) =>
+                {
                     tokio::task::yield_now().await;
                 }
                 Err(error) => panic!("{error:?}"),

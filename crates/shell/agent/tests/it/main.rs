@@ -2,6 +2,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::large_futures,
     reason = "a test fails by panicking"
 )]
 

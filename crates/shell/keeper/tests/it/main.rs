@@ -2,6 +2,8 @@
 
 #![expect(
     clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
     reason = "helpers of tests fail by panicking, as the tests themselves do"
 )]
 

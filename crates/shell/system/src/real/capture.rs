@@ -1,8 +1,4 @@
 //! Lines whose output is kept in memory only: they print a key.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a line gets the environment of this process"
-)]
 
 use super::sandbox::{end_of, kill_group};
 use crate::sandbox::{End, SandboxError};
@@ -57,7 +53,9 @@ pub(super) fn capture(
         kill_group(group);
         return Err(SandboxError::Watch(error));
     }
-    if let Ok(ended) = ended.recv_timeout(most) { Ok(Some(ended)) } else {
+    if let Ok(ended) = ended.recv_timeout(most) {
+        Ok(Some(ended))
+    } else {
         kill_group(group);
         Ok(None)
     }

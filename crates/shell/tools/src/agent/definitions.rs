@@ -70,7 +70,7 @@ impl Toolset {
         all
     }
 
-    fn offers(&self, name: &str) -> bool {
+    fn offers(self, name: &str) -> bool {
         let wanted = match name {
             "Memory" | "SearchMemory" => self.memory,
             "WebSearch" => self.search == SearchBy::Command,

@@ -368,7 +368,8 @@ mod tests {
 
     #[test]
     fn long_pages_come_in_parts_that_join_again() {
-        let text: String = (0..20_000).map(|n| format!("line {n} é\n")).collect();
+        let lines: Vec<String> = (0..20_000).map(|n| format!("line {n} é\n")).collect();
+        let text = lines.concat();
         let mut joined = String::new();
         let mut offset = 0;
         loop {

@@ -17,6 +17,10 @@ const LONGEST_INPUT: u64 = 10 * 1024 * 1024;
     next_help_heading = "Agent",
     group(ArgGroup::new("work").args(["print", "input_format"]).multiple(true))
 )]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each flag of the command line is one"
+)]
 pub struct Args {
     /// Let the agent work on PROMPT and print its answer; text from a pipe is added
     #[arg(short, long, value_name = "PROMPT", num_args = 0..=1, default_missing_value = "")]

@@ -108,8 +108,8 @@ impl Ending {
         object
     }
 
+    /// Prints the end of a turn in the format that was asked for.
     pub(super) fn print(
-        &self,
         format: Option<OutputFormat>,
         object: &Value,
         end: &TurnEnd,

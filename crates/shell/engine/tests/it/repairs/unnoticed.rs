@@ -76,8 +76,9 @@ async fn a_subscriber_that_lags_gets_a_snapshot_and_then_goes_on() {
     assert!(lagged.count() >= 1);
     kit.provider.next(Purpose::Turn, Answer::text("y"));
     turn(&mut session, "And again.").await;
+    let mut told = std::iter::from_fn(|| reader.try_next());
     assert!(
-        matches!(reader.try_next(), Some(Told::Answer(_))),
+        told.any(|told| matches!(told, Told::Answer(_))),
         "it goes on"
     );
 }
