@@ -14,11 +14,11 @@ use dormouse_core::models::ModelTable;
 use dormouse_core::settings::{Settings, Trust, changed};
 use dormouse_core::units::Millis;
 use dormouse_keeper::SettingsSource;
-use dormouse_system::System;
+use dormouse_system::{Confinement, System};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// Silence of the settings files before they are read again: editors write in several
@@ -34,6 +34,8 @@ pub struct Host {
     remarks: Mutex<Vec<Remark>>,
     /// Remarks that are made only once.
     once: Mutex<Vec<Remark>>,
+    /// True if commands can be confined here; tried once, because a trial takes a thread.
+    confines: OnceLock<bool>,
 }
 
 /// Origin of the settings in force.
@@ -74,11 +76,19 @@ impl Host {
             settings: Source::Once(loaded),
             remarks: Mutex::default(),
             once: Mutex::default(),
+            confines: OnceLock::new(),
         };
         if issues > 0 {
             host.remark(Remark::SettingsIssues { count: issues });
         }
         Ok(host)
+    }
+
+    /// True if a command can be confined to its folders and without a network. An incomplete
+    /// sandbox is none here: the user is asked instead.
+    pub(crate) fn confines(&self) -> bool {
+        let tried = || self.system.commands.confinement() == Confinement::Full;
+        *self.confines.get_or_init(tried)
     }
 
     /// Follows changes of the settings files from now on. Each update is received once; services

@@ -76,6 +76,7 @@ impl Host {
                 further,
                 home,
                 trusted: collected.trusted,
+                sandbox: self.confines(),
                 ..Ground::new(folder, None)
             },
             files,

@@ -19,7 +19,10 @@ impl Scene {
         machine.write("script.jsonl", &lines.join("\n"));
         // A persona that calls nothing: what comes behind the script is text.
         machine.write("sim.toml", "[answers]\ntool_rounds = 0\n");
+        // Confined commands may write in the folder for temporary files, and the tests lie in it.
+        machine.write("temporary/empty", "");
         let home = machine.home();
+        let temporary = home.join("temporary").display().to_string();
         let options = format!(
             "--config {0}/sim.toml --script {0}/script.jsonl",
             home.display()
@@ -32,6 +35,7 @@ impl Scene {
             )
             .with_variable("ANTHROPIC_API_KEY", "any")
             .with_variable("ANTHROPIC_MODEL", "claude-opus-4-6")
+            .with_variable("TMPDIR", temporary)
             .with_variable("PATH", "/usr/local/bin:/usr/bin:/bin");
         Self {
             machine,

@@ -1,8 +1,8 @@
 //! Real programs in the real sandbox. Each test looks afterwards at what must not have happened.
 
 use dormouse_system::{
-    Access, Confinement, ENVIRONMENT, End, Files as _, Finished, Program, RealFiles, RealSandbox,
-    Sandbox as _, SandboxError, Task,
+    Access, Confinement, ENVIRONMENT, End, Files as _, Finished, MARK, Program, RealFiles,
+    RealSandbox, Sandbox as _, SandboxError, Task,
 };
 use std::net::{TcpListener, UdpSocket};
 use std::os::unix::net::UnixListener;
@@ -277,7 +277,8 @@ fn the_environment_is_small_and_the_input_empty() {
     let finished = run(directory.path(), "cat; env | cut -d= -f1 | sort");
     let text = String::from_utf8(finished.stdout.to_vec()).unwrap();
     for name in text.lines() {
-        let known = ["HOME", "LANG", "PATH", "PWD", "OLDPWD", "SHLVL", "_"];
+        // The mark keeps the program apart from orphans that commands leave behind.
+        let known = ["HOME", "LANG", "PATH", "PWD", "OLDPWD", "SHLVL", "_", MARK];
         let listed = ENVIRONMENT.iter().any(|(listed, _)| *listed == name);
         assert!(known.contains(&name) || listed, "{name}");
     }

@@ -276,14 +276,23 @@ impl Inner {
         let id = format!("bash_{}", state.started);
         // Fresh: a resumed session counts from one again.
         let fresh = self.system.ids.fresh();
+        let mut confined_to = self.confine.writable(call);
+        // A folder of its own: a confined command must not reach the results of others.
+        let folders = results.join("folders");
+        self.system
+            .files
+            .create_dir_all(&folders, Access::Private)?;
+        if let Some(writable) = &mut confined_to {
+            writable.push(folders.clone());
+        }
         let order = Order {
             line: input.command.clone(),
             directory: state.folder.clone(),
             output: results.join(format!("{id}-{fresh}.txt")),
             output_limit: OUTPUT_KEPT,
-            folder_file: Some(results.join(format!("{id}-{fresh}.folder"))),
+            folder_file: Some(folders.join(format!("{id}-{fresh}"))),
             mark: self.places.mark.clone(),
-            confined_to: self.confine.writable(call),
+            confined_to,
         };
         Ok((id, order))
     }
@@ -303,7 +312,9 @@ impl Inner {
                 .to_owned();
             (!text.is_empty()).then(|| PathBuf::from(text))
         });
-        let Some(folder) = folder else {
+        // The command wrote the text itself: `..` in it could lead anywhere.
+        let real = folder.and_then(|folder| self.system.files.real_path(&folder).ok());
+        let Some(folder) = real else {
             return String::new();
         };
         let mut state = self.shells.lock();
