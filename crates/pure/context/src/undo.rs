@@ -9,12 +9,14 @@
 
 use crate::bound::{RewriteVerdict, local_rewrite};
 use crate::rewrite;
+use crate::segment::SegmentList;
 use crate::target::Target;
 use crate::view::View;
+use dormouse_core::hash::Hash;
 use dormouse_core::id::{BlockKey, RecordId};
 use dormouse_core::record::{Body, Record};
 use dormouse_core::units::Tokens;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Reasons why an undo is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,8 +67,8 @@ pub fn restore(
     if model.binds_to_prefix() {
         // Targets are in path order, so the first is the oldest rewrite.
         let oldest = targets.first();
-        let rewritten_at = path.iter().find(|record| Some(&record.id) == oldest);
-        let rewritten_at = rewritten_at.map(|record| record.seq).unwrap_or_default();
+        let rewritten_at = path.iter().position(|record| Some(&record.id) == oldest);
+        let then = fold_path(&path[..rewritten_at.unwrap_or_default()], model.clone());
         let (before, after) = (now.segments(), view.segments());
         let same = before
             .iter()
@@ -76,12 +78,15 @@ pub fn restore(
         if let RewriteVerdict::Wait { reason } = local_rewrite(&now, same) {
             return Err(UndoError::Wait(reason));
         }
-        // Thinking older than the rewrite is bound to the prompt that comes back and stays valid;
-        // newer thinking is bound to the rewritten one and would be refused.
-        let newer = after.iter().skip(same).filter(|segment| {
-            segment.block.kind().is_thinking() && segment.origin.record > rewritten_at
+        // Thinking stays valid where the prompt that comes back is the one it stood behind before
+        // the rewrite. Newer thinking is bound to the rewritten prompt, and a distillation made
+        // since then is not undone: both would be refused.
+        let fronts = thinking_fronts(&then.segments());
+        let moved = after.iter().enumerate().skip(same).filter(|(at, segment)| {
+            segment.block.kind().is_thinking()
+                && fronts.get(&segment.origin) != Some(&after.chain(*at))
         });
-        thinking = newer.map(|segment| segment.origin).collect();
+        thinking = moved.map(|(_, segment)| segment.origin).collect();
         rewrite::drop_blocks(&mut view, &thinking);
     }
     Ok(Restored {
@@ -89,6 +94,17 @@ pub fn restore(
         thinking,
         view,
     })
+}
+
+/// Thinking blocks of a prompt, each with the hash of what stands in front of it.
+fn thinking_fronts(list: &SegmentList) -> HashMap<BlockKey, Hash> {
+    let thinking = list
+        .iter()
+        .enumerate()
+        .filter(|(_, segment)| segment.block.kind().is_thinking());
+    thinking
+        .map(|(at, segment)| (segment.origin, list.chain(at)))
+        .collect()
 }
 
 /// Rewrites in force on a path, oldest first; undo records are not among them.

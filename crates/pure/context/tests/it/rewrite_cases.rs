@@ -7,11 +7,12 @@ use dormouse_context::path::{Leaf, path};
 use dormouse_context::target::Target;
 use dormouse_context::undo::{self, UndoError};
 use dormouse_core::block::Block;
+use dormouse_core::hash::Hash;
 use dormouse_core::id::{BlockKey, RecordId, Seq};
 use dormouse_core::models::ThinkingBinding;
 use dormouse_core::record::{
-    Body, Boundary, BoundaryKind, ClearedBlock, Clearing, ClearingPlace, FoldSpan, Folding,
-    Fragment, FragmentKind, SeqRange, Snip, Trigger,
+    Body, Boundary, BoundaryKind, ClearedBlock, Clearing, ClearingPlace, Distillation,
+    DistilledBlock, FoldSpan, Folding, Fragment, FragmentKind, SeqRange, Snip, Trigger,
 };
 use dormouse_core::units::Tokens;
 use dormouse_testkit::LogBuilder;
@@ -262,6 +263,61 @@ fn bound_thinking_behind_a_rewrite_goes_with_it() {
          user: file one as it is now
          user: more
          assistant: second",
+    );
+}
+
+#[test]
+fn undo_leaves_thinking_out_that_a_later_distillate_unbound() {
+    let mut log = LogBuilder::new();
+    log.user("go");
+    let calls = vec![
+        call("c1", "Read", &json!({})),
+        call("c2", "Grep", &json!({})),
+    ];
+    log.assistant("m1", calls);
+    log.user_blocks(vec![result("c1", "file one")]);
+    log.user_blocks(vec![result("c2", "three hits")]);
+    log.assistant("m2", vec![thinking("hm"), Block::text("found")]);
+    log.user("thanks");
+    log.assistant("m3", vec![Block::text("welcome")]);
+    let bound = Target {
+        binding: ThinkingBinding::Prefix,
+        ..target()
+    };
+    let seq_of = |at: usize| log.records()[at].seq;
+    let (first, second, thought) = (seq_of(2), seq_of(3), seq_of(4));
+    let Body::Cleared(clearing) = clearing(BlockKey::new(first, 0), ClearingPlace::Local) else {
+        unreachable!("a clearing");
+    };
+    log.push(Body::Cleared(Clearing {
+        thinking: vec![BlockKey::new(thought, 0)],
+        ..clearing
+    }));
+    log.push(Body::Distilled(Box::new(Distillation {
+        blocks: vec![DistilledBlock {
+            key: BlockKey::new(second, 0),
+            block: result("c2", "[short]"),
+            blob: Hash::of(b"three hits"),
+            file: None,
+        }],
+        ..Distillation::default()
+    })));
+    let records = path(log.records(), Leaf::Newest);
+    let undo = Conversation::fold(&records, bound.clone())
+        .plan_undo(&records, None, Tokens(u64::MAX))
+        .expect("the clearing is in force");
+    log.push(Body::Undo(Box::new(undo)));
+    check_for(
+        &log,
+        bound,
+        "user: go
+         assistant: calls Read (c1)
+         assistant: calls Grep (c2)
+         user: result of c1: file one
+         user: result of c2: [short]
+         assistant: found
+         user: thanks
+         assistant: welcome",
     );
 }
 
