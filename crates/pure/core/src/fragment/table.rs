@@ -79,9 +79,11 @@ pub static PERSISTED_OUTPUT: Wrapper = row("persisted-output", Tool, Beside);
 pub static TOOL_ERROR: Wrapper = row("tool_use_error", Tool, Beside);
 /// Exit code in a result of a background command.
 pub static EXIT_CODE: Wrapper = row("exit_code", Tool, Beside);
+/// Letter of another agent, as its addressee is shown it.
+pub static TEAMMATE_MESSAGE: Wrapper = row("teammate-message", OtherAgent, Alone);
 
 /// Rows with a name of their own; the rest is in [`OTHERS`].
-static NAMED: [&Wrapper; 19] = [
+static NAMED: [&Wrapper; 20] = [
     &PERSISTED_OUTPUT,
     &REMINDER,
     &CONVERSATION_SUMMARY,
@@ -101,9 +103,10 @@ static NAMED: [&Wrapper; 19] = [
     &MEMORY_INPUT,
     &TOOL_ERROR,
     &EXIT_CODE,
+    &TEAMMATE_MESSAGE,
 ];
 
-static OTHERS: [Wrapper; 79] = [
+static OTHERS: [Wrapper; 78] = [
     // Claude Code: commands, shell, editor, hooks, tasks, other agents.
     row("command-message", Host, Alone),
     row("command-contents", Host, Alone),
@@ -127,7 +130,6 @@ static OTHERS: [Wrapper; 79] = [
     row("task-notification", Host, Alone),
     row("background-task-output", Tool, Alone),
     row("tick", Host, Section),
-    row("teammate-message", OtherAgent, Alone),
     row("agent-message", OtherAgent, Alone),
     row("agent-notification", OtherAgent, Alone),
     row("cross-session-message", OtherAgent, Alone),
