@@ -100,12 +100,12 @@ impl Half {
     }
 }
 
-/// A generated session.
+/// A generated session with the numbers that make it again.
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// Its number.
+    /// Seed of the generator; the same number gives the same session.
     pub number: u32,
-    /// Its course.
+    /// Course that the session takes: short, long, bursty and so on.
     pub shape: Shape,
     /// The half it belongs to.
     pub half: Half,

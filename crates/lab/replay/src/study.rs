@@ -78,7 +78,7 @@ impl Row {
 /// A policy against all others over a group of sessions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Standing {
-    /// Number of sessions.
+    /// Number of sessions that were summed.
     pub sessions: usize,
     /// Sessions that the policy lost.
     pub lost: usize,

@@ -109,7 +109,7 @@ type ReadJob = Result<(Job, Option<Learnt>), ApiError>;
 /// The text a message is read from.
 #[derive(Clone, Copy, Debug)]
 enum Text<'a> {
-    /// The whole body.
+    /// The whole body, read once.
     Whole,
     /// The whole body, whose parts the next request may share.
     WholeAndKept,

@@ -64,7 +64,7 @@ pub struct RecordedChange {
     pub seq: Seq,
     /// Path as the tool resolved it.
     pub path: String,
-    /// The change itself.
+    /// Content before and after the change.
     pub change: FileChange,
 }
 

@@ -34,7 +34,7 @@ const LOST_SHARE: u64 = 20;
 struct Bytes {
     all: u64,
     again: u64,
-    /// Number of results.
+    /// Number of results that the bytes belong to.
     results: u64,
 }
 
@@ -61,7 +61,7 @@ pub struct ToolPart {
     pub again_rest: Tokens,
     /// Number of results that this prompt was the first to carry.
     pub results: u64,
-    /// Tokens of these.
+    /// Tokens of the results that are new.
     pub fresh: Tokens,
     /// Tokens of those among them that repeat a file read before.
     pub fresh_again: Tokens,
@@ -131,7 +131,7 @@ struct Call {
     again: bool,
 }
 
-/// Follows one conversation.
+/// Follows one conversation, prompt by prompt.
 #[derive(Clone, Debug, Default)]
 pub struct Meter {
     calls: HashMap<String, Call>,

@@ -33,15 +33,15 @@ pub enum Notice {
     },
     /// Answered results that became shorter.
     Distilled {
-        /// Number of results.
+        /// Number of results in this round.
         results: usize,
-        /// Tokens freed, estimated.
+        /// Tokens that this freed, estimated.
         freed: Tokens,
     },
     /// Results that were sent unmarked to be distilled and stay whole: the answer was cut off, or a
     /// file could not be written.
     NotDistilled {
-        /// Number of results.
+        /// Number of results that stay whole.
         results: usize,
     },
     /// Old results that were cleared.

@@ -26,7 +26,7 @@ const SEALED: [&str; 3] = ["trust", "origin", "pinned"];
 pub struct Seal {
     /// Trust that the text deserves.
     pub trust: Trust,
-    /// Writer and time.
+    /// Component that wrote it, and when.
     pub origin: Origin,
 }
 

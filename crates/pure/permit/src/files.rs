@@ -8,7 +8,7 @@ use crate::rule::Behaviour;
 use globset::{GlobBuilder, GlobMatcher};
 use std::path::{Path, PathBuf};
 
-/// Pattern of files.
+/// Pattern of file names, as `Read(…)` and `Edit(…)` carry them.
 #[derive(Clone, Debug)]
 pub(crate) struct FilePattern {
     start: Start,

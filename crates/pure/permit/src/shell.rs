@@ -39,7 +39,7 @@ const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "dash", "ksh", "fish"];
 /// Depth of shells in shells that is looked into.
 const DEEPEST: usize = 4;
 
-/// Pattern of commands.
+/// Pattern of command lines, as `Bash(…)` carries them.
 #[derive(Clone, Debug)]
 pub(crate) struct LinePattern {
     pattern: Regex,

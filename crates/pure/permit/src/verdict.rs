@@ -16,11 +16,11 @@ pub struct Verdict {
 /// Fate of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ruling {
-    /// The call runs.
+    /// The call runs without a question.
     Run,
     /// The command runs inside the sandbox.
     RunConfined,
-    /// A person decides.
+    /// A person decides, or it is refused where nobody is there.
     Ask {
         /// Rules that would allow such calls from now on; empty if no rule could say it exactly.
         lasting: Vec<String>,
@@ -32,27 +32,27 @@ pub enum Ruling {
 /// Reason of a verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Because {
-    /// A rule decides.
+    /// A rule of the settings or of a person decides.
     Rule {
         /// Kind of the rule.
         behaviour: Behaviour,
-        /// Its text.
+        /// Text of the rule, as it was written.
         rule: String,
         /// File or flag it stands in.
         origin: String,
     },
     /// Every command of the line is allowed by a rule or only reads.
     EachAllowed,
-    /// It changes nothing.
+    /// The call is known to change nothing.
     Reads,
     /// The path lies outside the folders of the session.
     Outside {
-        /// The path.
+        /// Path that the call names.
         path: String,
     },
     /// The file decides about what runs on this machine, so a person is asked whatever a rule says.
     Protected {
-        /// The path.
+        /// Path that the call names.
         path: String,
     },
     /// The line cannot be taken apart.
@@ -60,7 +60,7 @@ pub enum Because {
         /// Defect of the line.
         why: String,
     },
-    /// The mode decides.
+    /// No rule matches, and the mode decides.
     Mode(Mode),
     /// The mode would confine the command, and nothing can do that here.
     NoSandbox,

@@ -33,7 +33,7 @@ pub enum RewindPart {
     Conversation,
     /// Files that tools changed since; the conversation stays.
     Files,
-    /// Both together.
+    /// The conversation and the files together.
     #[default]
     Both,
 }

@@ -54,7 +54,7 @@ impl Figures {
         self.responses.insert(key, figures);
     }
 
-    /// Figures by model.
+    /// Tokens and price of each model.
     pub fn by_model(&self) -> BTreeMap<String, ModelFigures> {
         let mut models: BTreeMap<String, ModelFigures> = BTreeMap::new();
         for (model, usage, cost) in self.responses.values() {

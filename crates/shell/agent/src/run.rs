@@ -51,7 +51,7 @@ struct Loop {
     quit: Option<Quit>,
 }
 
-/// Wish to end.
+/// Wish of the client to end the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Quit {
     now: bool,

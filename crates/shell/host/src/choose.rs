@@ -26,7 +26,7 @@ const LOOKED_INTO: usize = 200;
 /// A session that was found for a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionChosen {
-    /// Its transcript.
+    /// File of the transcript.
     pub file: PathBuf,
     /// The way it was found, if the name was not its path.
     pub by: Option<ChosenBy>,

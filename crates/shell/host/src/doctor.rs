@@ -47,9 +47,9 @@ pub struct Diagnosis {
     pub sandbox: SandboxFacts,
     /// Programs by name, each with its place if it is there.
     pub programs: Vec<ProgramFound>,
-    /// Dormouse's home.
+    /// Facts about Dormouse's home folder.
     pub home: HomeFacts,
-    /// The memory directory.
+    /// Facts about the memory directory of this project.
     pub memory: MemoryFacts,
     /// Settings files that exist.
     pub settings: Vec<SettingsFileFacts>,
@@ -98,13 +98,13 @@ pub struct KeyFound {
 pub struct LocalServer {
     /// Value of the setting `provider` for it.
     pub provider: String,
-    /// Name for people.
+    /// Name of the server as people know it.
     pub title: &'static str,
     /// Address of its interface.
     pub url: String,
     /// True if it listens where the provider usually does, so that no address has to be set.
     pub usual: bool,
-    /// Models it offers.
+    /// Models that the server offers.
     pub models: Vec<ListedModel>,
     /// Pitfall that a person who uses it should know.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -120,7 +120,7 @@ pub struct SandboxFacts {
     pub why: Option<String>,
 }
 
-/// A program.
+/// A program that was looked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ProgramFound {
     /// Name of the program.
@@ -129,7 +129,7 @@ pub struct ProgramFound {
     pub path: Option<String>,
 }
 
-/// Dormouse's home.
+/// State of Dormouse's home folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HomeFacts {
     /// Path of the home.
@@ -140,14 +140,14 @@ pub struct HomeFacts {
     pub unwritable: Option<String>,
 }
 
-/// The memory directory.
+/// State of a memory directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MemoryFacts {
     /// Path of the directory; `None` if memory is off.
     pub directory: Option<String>,
     /// Reason why there is no memory.
     pub off: Option<String>,
-    /// Memories in it.
+    /// Number of memories in the directory.
     pub memories: usize,
     /// Problems that should be mended.
     pub problems: usize,
@@ -155,7 +155,7 @@ pub struct MemoryFacts {
     pub unreadable: Option<String>,
 }
 
-/// A settings file.
+/// A settings file that was looked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SettingsFileFacts {
     /// Purpose of the file.
@@ -169,7 +169,7 @@ pub struct SettingsFileFacts {
 /// Trust of this folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TrustFacts {
-    /// The project's folder.
+    /// Root folder of the project.
     pub folder: String,
     /// True if its settings, hooks and team memory count.
     pub trusted: bool,

@@ -43,12 +43,12 @@ pub enum HookEvent {
     PostCompact,
     /// A person is waited for.
     Notification,
-    /// The session ends.
+    /// The session is about to end.
     SessionEnd,
 }
 
 impl HookEvent {
-    /// Every event.
+    /// Every event that hooks can be set for.
     pub const ALL: [Self; 9] = [
         Self::SessionStart,
         Self::UserPromptSubmit,
@@ -121,7 +121,7 @@ struct Written {
     kind: Option<String>,
     #[serde(default)]
     command: Option<String>,
-    /// Seconds.
+    /// Seconds that the command may take.
     #[serde(default)]
     timeout: Option<f64>,
 }

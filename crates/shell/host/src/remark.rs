@@ -43,7 +43,7 @@ pub enum Remark {
     },
     /// Credentials in an exported session are replaced by marks.
     Redacted {
-        /// Number of credentials.
+        /// Number of credentials that were found.
         count: u64,
     },
     /// Lines of a transcript could not be read in full.

@@ -40,7 +40,7 @@ const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// name shows, and one read of the disk.
 const EDGE: u64 = 4 * 1024;
 
-/// The file's content.
+/// The content of the cache file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Stored {
     version: u32,

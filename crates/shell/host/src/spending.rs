@@ -55,9 +55,9 @@ pub struct UsageAsk {
     pub paths: Vec<PathBuf>,
     /// Groups, if any are wanted.
     pub by: Option<UsageBy>,
-    /// First day.
+    /// First day that counts; `None` for no limit.
     pub since: Option<Date>,
-    /// Last day.
+    /// Last day that counts; `None` for no limit.
     pub until: Option<Date>,
 }
 
@@ -133,7 +133,7 @@ pub struct UsageFigures {
     /// Dollars that breaks of the cache cost, and files that were read twice.
     #[serde(flatten)]
     pub waste: Waste,
-    /// The exact sum.
+    /// The exact sum, for adding up.
     #[serde(skip)]
     pub sum: UsageSum,
 }
@@ -173,9 +173,9 @@ pub struct UsageGroup {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum GroupFigures {
-    /// Whole responses.
+    /// A group of whole responses.
     Responses {
-        /// Sums over them.
+        /// Sums over the responses.
         #[serde(flatten)]
         figures: Box<UsageFigures>,
         /// Folder that a session works in.
@@ -185,7 +185,7 @@ pub enum GroupFigures {
         #[serde(skip_serializing_if = "Option::is_none")]
         last: Option<String>,
     },
-    /// Parts of responses.
+    /// A group of parts of responses, such as one tool's results.
     Parts {
         /// Results that the tool brought.
         results: u64,
@@ -193,7 +193,7 @@ pub enum GroupFigures {
         result_tokens: u64,
         /// Dollars for bringing them in and carrying them along; of the conversation, the rest.
         cost_usd: f64,
-        /// The exact sum.
+        /// The exact sum, for adding up.
         #[serde(skip)]
         cost: Usd,
     },

@@ -40,13 +40,13 @@ pub struct StatsAsk {
     pub paths: Vec<PathBuf>,
     /// True for this project alone.
     pub here: bool,
-    /// First day.
+    /// First day that counts; `None` for no limit.
     pub since: Option<Date>,
-    /// Last day.
+    /// Last day that counts; `None` for no limit.
     pub until: Option<Date>,
 }
 
-/// The first-class figures.
+/// The figures by which Dormouse judges itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StatsReport {
     /// Figures over everything that was asked for.
@@ -86,7 +86,7 @@ pub struct ProjectStats {
     pub stats: SessionStats,
 }
 
-/// Figures of sessions.
+/// Figures of the sessions that count.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SessionStats {
     /// Sessions with a response.
@@ -131,7 +131,7 @@ pub struct FreedTokens {
     pub clear: u64,
     /// Compactions that used the notes.
     pub notes: u64,
-    /// All other compactions.
+    /// Compactions that a summary was written for.
     pub compaction: u64,
 }
 
@@ -168,14 +168,14 @@ impl LayerCounts {
     }
 }
 
-/// Facts at compactions.
+/// Facts before and after compactions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct FactsKept {
     /// Names and figures in the user's messages, counted at each compaction.
     pub before: u64,
     /// Those in the prompt after it.
     pub after: u64,
-    /// Share that survived.
+    /// Share that survived; `None` without a compaction.
     pub share: Option<f64>,
 }
 
@@ -184,9 +184,9 @@ pub struct FactsKept {
 pub struct EngineTime {
     /// Turns that tell it.
     pub turns: u64,
-    /// Mean of them.
+    /// Mean of the values.
     pub mean: f64,
-    /// Longest of them.
+    /// Longest of the values.
     pub longest: f64,
 }
 

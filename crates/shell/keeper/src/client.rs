@@ -58,7 +58,7 @@ pub enum NoModel {
     Side {
         /// Setting that names it.
         setting: &'static str,
-        /// Fault of it.
+        /// Reason why it cannot be used.
         #[source]
         why: Box<Self>,
     },
@@ -125,7 +125,7 @@ pub struct Setup {
     pub wire: Wire,
     /// Address with everything that precedes the paths of the interface.
     pub url: String,
-    /// Account that asks.
+    /// Account that the requests are charged to.
     pub credential: Credential,
 }
 

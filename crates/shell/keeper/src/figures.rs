@@ -18,7 +18,7 @@ const FILE: &str = ".cache/figures.jsonl";
 /// Bytes above which the older half goes. A line has some sixty: about two years of daily use.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Something worth counting.
+/// Something about memory that is worth counting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Figure {

@@ -9,7 +9,7 @@ use dormouse_model::openai::LengthMember;
 /// Wire that a provider speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire {
-    /// Anthropic's Messages API.
+    /// The Messages API of Anthropic.
     Messages,
     /// Chat completions, with the name that the provider has for the longest answer.
     Chat(LengthMember),
@@ -20,11 +20,11 @@ pub enum Wire {
 pub struct Preset {
     /// Name in the settings.
     pub provider: Provider,
-    /// Name for people.
+    /// Name of the provider as people know it.
     pub title: &'static str,
-    /// Wire it speaks.
+    /// Wire that its servers speak.
     pub wire: Wire,
-    /// Usual address.
+    /// Address that is asked unless the settings name another.
     pub url: &'static str,
     /// Setting of another address.
     pub url_setting: Option<Key<Option<String>>>,

@@ -84,7 +84,7 @@ pub enum Content {
     },
 }
 
-/// One letter.
+/// One letter, as a line of an inbox holds it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Letter {
     /// Version of the line.
@@ -95,12 +95,12 @@ pub struct Letter {
     pub from: AgentName,
     /// Agent whose inbox it lies in.
     pub to: AgentName,
-    /// Time of sending.
+    /// Time at which it was sent.
     pub time: Millis,
     /// A few words for a screen.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
-    /// Words or agreement.
+    /// Words, or an agreement of agents.
     pub content: Content,
 }
 

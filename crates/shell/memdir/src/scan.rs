@@ -60,7 +60,7 @@ pub struct Scan {
     /// asks if anything changed needs no figures for ranking.
     searcher: OnceLock<Searcher>,
     base: Segment,
-    /// Number of memories.
+    /// Number of memories in the directory.
     memories: usize,
     /// Number of files that were read; all others came from the cache.
     pub read: usize,

@@ -49,7 +49,7 @@ pub enum ProbeError {
     /// Address or key that no request can be made of.
     #[error(transparent)]
     Setup(#[from] SetupError),
-    /// No answer came.
+    /// The server gave no answer.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// The answer is an error.

@@ -56,7 +56,7 @@ pub enum Trouble {
     /// Zero bytes, as file systems leave them after a crash. Records beside them were read.
     #[error("{bytes} zero bytes of the line were skipped")]
     Zeros {
-        /// Zero bytes, counted.
+        /// Number of zero bytes.
         bytes: u64,
     },
     /// A part of the line was left out.

@@ -38,7 +38,7 @@ const FACT_LENGTH: std::ops::RangeInclusive<usize> = 4..=120;
 pub struct LogEvent {
     /// Time of the line, if it has one.
     pub at: Option<Millis>,
-    /// Event itself.
+    /// Work that the event tells of.
     pub what: LogWork,
 }
 
@@ -51,7 +51,7 @@ pub enum LogWork {
     Response {
         /// Identity, so that a copy in another file counts once.
         key: ResponseKey,
-        /// Model that answered.
+        /// Model that gave the answer.
         model: String,
         /// Tokens by billing category.
         usage: TokenUsage,

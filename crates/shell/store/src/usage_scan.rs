@@ -59,7 +59,7 @@ pub struct UsageScan {
 /// Detail of a scan.
 #[derive(Clone, Copy, Debug)]
 pub enum Depth<'m> {
-    /// Figures alone.
+    /// Figures of each response alone.
     Figures,
     /// Figures and the parts of each prompt, estimated for these models.
     Parts(&'m ModelTable),

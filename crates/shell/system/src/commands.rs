@@ -24,7 +24,7 @@ use std::time::Duration;
 /// Variable that marks the processes of a session.
 pub const MARK: &str = "DORMOUSE_RUN";
 
-/// Starts command lines.
+/// Starts command lines, and ends what they leave behind.
 pub trait Commands: fmt::Debug + Send + Sync {
     /// Starts a line.
     ///

@@ -6,7 +6,7 @@ use dormouse_core::block::Block;
 use dormouse_host::Host;
 use std::sync::Arc;
 
-/// An open agent.
+/// An agent that is open, and the answers it is given.
 pub(crate) struct Talk {
     agent: Option<AgentHandle>,
 }

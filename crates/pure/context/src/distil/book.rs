@@ -26,7 +26,7 @@ const WEIGHT: f64 = 8.0;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Book {
-    /// Requests so far.
+    /// Requests so far; the time by which repeats are judged.
     clock: u64,
     /// Results distilled and fetched again, by tool.
     tools: BTreeMap<String, Counts>,

@@ -40,7 +40,7 @@ pub struct Worth {
 }
 
 impl Worth {
-    /// Weighs one result.
+    /// Weighs one result: its price over the rest of the session with and without distilling.
     pub fn new(stakes: &Stakes, rates: &Rates) -> Self {
         let (size, short) = (figure(stakes.size), figure(stakes.short));
         let ahead = stakes.ahead.max(0.0);

@@ -114,7 +114,7 @@ pub struct WarmFigures {
     pub ahead: f64,
     /// Chance that the session gets that far, from 0 to 1.
     pub chance: f64,
-    /// Expected net gain.
+    /// Expected net gain over the rest of the session.
     pub gain: f64,
     /// Cost that is lost if the session ends at once.
     pub stake: Stake,

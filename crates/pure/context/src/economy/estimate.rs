@@ -112,7 +112,7 @@ struct PayBack {
     written: Tokens,
     /// Tokens by which it shortened the prompt.
     removed: Tokens,
-    /// Requests since.
+    /// Requests since the change.
     requests: u32,
 }
 

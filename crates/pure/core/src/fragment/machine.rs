@@ -105,7 +105,7 @@ fn is_progress(line: &str, bare: &str) -> bool {
     is_status || is_change || is_step || is_layer || is_fetch
 }
 
-/// `3/5` or `42%`.
+/// True for a count of a progress line: `3/5` or `42%`.
 fn is_count(text: &str) -> bool {
     let text = text.trim();
     let parts = text.split_once('/');

@@ -93,13 +93,13 @@ pub struct LiveEntries {
     pub user: usize,
     /// Files that tools accessed.
     pub files: usize,
-    /// Distinct shell commands.
+    /// Number of distinct shell commands.
     pub commands: usize,
-    /// Distinct searches.
+    /// Number of distinct searches.
     pub searches: usize,
     /// Lines that report test results.
     pub tests: usize,
-    /// Distinct error messages.
+    /// Number of distinct error messages.
     pub errors: usize,
     /// URLs fetched or given.
     pub urls: usize,

@@ -78,7 +78,7 @@ enum Evidence {
     Link(Link),
     /// It follows the noun directly.
     Adjacent,
-    /// None.
+    /// It is not there.
     Absent,
 }
 

@@ -95,7 +95,7 @@ pub(super) enum Operands {
 /// Way in which an option takes a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Takes {
-    /// None.
+    /// The option takes no value.
     Nothing,
     /// One, attached or as the next word.
     Value(Kind),
@@ -110,7 +110,7 @@ pub(super) enum Takes {
 /// Kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Any text.
+    /// Any text, which is harmless here.
     Text,
     /// Path of a file that is read.
     Path,
@@ -118,7 +118,7 @@ pub(super) enum Kind {
     LogFormat,
     /// Format or sorting key of references in git.
     RefFormat,
-    /// Filter of `jq`.
+    /// Filter of `jq`, which is judged by its own grammar.
     Jq,
     /// Output format of `kubectl`.
     ClusterOutput,

@@ -17,14 +17,14 @@ const WORDS: [&str; 24] = [
     "puzzle", "tunnel", "velvet", "zephyr", "orchid", "quarry",
 ];
 
-/// A completed template.
+/// A template with all its slots filled.
 pub(crate) struct Completed {
     pub(crate) text: String,
     /// Values of the slots that are secrets.
     pub(crate) secrets: Vec<String>,
 }
 
-/// Completes a template.
+/// Fills the slots of a template, the same way for the same seed.
 pub(crate) fn complete(template: &str, seed: u64) -> Completed {
     let mut random = Random::new(seed + 11);
     let (mut text, mut secrets, mut rest) = (String::new(), Vec::new(), template);

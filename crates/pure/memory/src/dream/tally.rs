@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Step whose number must not grow faster than the directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Step {
-    /// Two memories compared.
+    /// Two memories were compared word by word.
     Compared,
     /// Memory looked at because it may link to another.
     Linked,
@@ -21,7 +21,7 @@ thread_local! {
     static COUNTS: RefCell<BTreeMap<Step, usize>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// Counts steps.
+/// Counts steps; in the tests of scale only.
 pub(super) fn add(step: Step, times: usize) {
     #[cfg(test)]
     COUNTS.with_borrow_mut(|counts| *counts.entry(step).or_default() += times);

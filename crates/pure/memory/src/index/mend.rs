@@ -73,7 +73,7 @@ pub(super) enum Piece {
     Person(Range<usize>),
     /// Line of Dormouse's: where it stood, its file, and the line it should be.
     Own(Range<usize>, SafePath, String),
-    /// Line that goes.
+    /// Line that leaves the index, with its target and the reason.
     Gone(Range<usize>, Option<SafePath>, Gone),
 }
 

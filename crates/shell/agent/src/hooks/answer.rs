@@ -22,7 +22,7 @@ const MOST_OF_ERROR: usize = 300;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Merged {
     pub(super) answer: HookAnswer,
-    /// Lines for people.
+    /// Lines to show to people, not to the model.
     pub(super) notices: Vec<String>,
 }
 

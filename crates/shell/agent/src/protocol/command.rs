@@ -14,7 +14,7 @@ pub struct Ask {
     /// Number chosen by the client; 0 if it awaits no end.
     #[serde(default)]
     pub id: u64,
-    /// The command itself.
+    /// The command, with its members beside the number.
     #[serde(flatten)]
     pub command: Command,
 }
@@ -50,7 +50,7 @@ pub enum Command {
     Interrupt,
     /// Decision about a call that waits for permission.
     Permit {
-        /// The call.
+        /// Call that waits for the decision.
         call: CallId,
         /// True if it may run.
         allow: bool,
@@ -68,10 +68,10 @@ pub enum Command {
     Answer {
         /// The call that asks.
         call: CallId,
-        /// Answers by question.
+        /// Answers by the text of their question.
         answers: Answers,
     },
-    /// Compaction now.
+    /// Compaction of the conversation before its time.
     Compact {
         /// Wishes for the summary.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,7 +100,7 @@ pub enum Command {
     },
     /// Another answer to calls that no rule decides.
     SetMode {
-        /// The mode.
+        /// Mode from the next call on.
         mode: Mode,
     },
     /// Another effort of the model from the next request on.
@@ -144,7 +144,7 @@ pub enum RewindWhat {
     Conversation,
     /// Files that tools changed since; the conversation stays.
     Files,
-    /// Both together.
+    /// The conversation and the files together.
     Both,
 }
 
@@ -164,11 +164,11 @@ pub enum Lifetime {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EffortLevel {
-    /// Shortest answers.
+    /// Least thinking, shortest answers.
     Low,
-    /// Between the two.
+    /// Less than the default.
     Medium,
-    /// The API's default.
+    /// The default of the API.
     High,
     /// Above the default, where a model has it.
     #[serde(alias = "max")]

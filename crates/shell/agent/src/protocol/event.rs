@@ -16,12 +16,12 @@ pub struct Told {
     /// Number of the record it follows from; absent for passing events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<Seq>,
-    /// The event itself.
+    /// The event, with its members beside the number.
     #[serde(flatten)]
     pub event: Event,
 }
 
-/// Something that happened.
+/// Something that happened in the agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -37,9 +37,9 @@ pub enum Event {
     },
     /// Words of the user's side entered the conversation.
     Said {
-        /// Whose they are.
+        /// Side that the words come from.
         by: Side,
-        /// Content blocks.
+        /// Content blocks, as they entered the conversation.
         #[serde(with = "super::blocks")]
         content: Vec<Block>,
     },
@@ -52,7 +52,7 @@ pub enum Event {
     MessageStarted {
         /// Id of the response.
         message: MessageId,
-        /// Model that answers.
+        /// Model that gives the answer.
         model: String,
     },
     /// A block of the answer begins.
@@ -68,7 +68,7 @@ pub enum Event {
         index: u32,
         /// Sort of the text.
         kind: DeltaKind,
-        /// The piece.
+        /// Text that follows the pieces before.
         text: String,
     },
     /// A block of the answer has ended.
@@ -81,7 +81,7 @@ pub enum Event {
     MessageDone {
         /// Id of the response.
         message: Option<MessageId>,
-        /// Model that answered.
+        /// Model that gave the answer.
         model: Option<String>,
         /// Content blocks of this part.
         #[serde(with = "super::blocks")]
@@ -108,7 +108,7 @@ pub enum Event {
         /// Input that is used.
         input: Value,
     },
-    /// A tool runs.
+    /// A tool has begun its work.
     ToolRunning {
         /// Id of the call.
         call: CallId,
@@ -143,7 +143,7 @@ pub enum Event {
     },
     /// A layer changed what the model sees.
     LayerActed {
-        /// The layer.
+        /// Layer that acted.
         layer: LayerName,
         /// Its work, in a line.
         what: String,
@@ -169,17 +169,17 @@ pub enum Event {
     Usage {
         /// Id of the response, if it has one.
         message: Option<MessageId>,
-        /// Model that answered.
+        /// Model that gave the answer.
         model: String,
         /// Purpose of the request.
         purpose: Purpose,
-        /// Tokens.
+        /// Tokens by kind, as the provider counted them.
         usage: TokenUsage,
         /// Price; absent if the model has none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<Usd>,
     },
-    /// A request failed.
+    /// An attempt at a request failed.
     AttemptFailed {
         /// Number of the attempt, from 1.
         number: u32,
@@ -191,12 +191,12 @@ pub enum Event {
     },
     /// Something that people should know.
     Notice {
-        /// One line.
+        /// The news, in one line.
         text: String,
     },
-    /// Memories were saved.
+    /// Memories were drawn from the conversation and saved.
     Saved {
-        /// One line.
+        /// Names of the memories, in one line.
         what: String,
     },
     /// The session goes on under another id as well.
@@ -206,9 +206,9 @@ pub enum Event {
     },
     /// Mode, model or effort changed.
     Changed {
-        /// Mode in force.
+        /// Mode from now on.
         mode: Mode,
-        /// Model in force.
+        /// Model from the next request on.
         model: String,
     },
     /// The turn has ended.
@@ -242,7 +242,7 @@ pub struct OpenedSession {
     pub model: String,
     /// Answer to calls that no rule decides.
     pub mode: Mode,
-    /// Working folder.
+    /// Folder in which the agent works.
     pub folder: String,
     /// Names of the tools.
     pub tools: Vec<String>,
@@ -252,7 +252,7 @@ pub struct OpenedSession {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// The user.
+    /// The user, in words of his own.
     User,
     /// Dormouse, a hook or a client.
     Host,
@@ -280,15 +280,15 @@ pub enum LayerName {
     Offload,
     /// Answered results made shorter.
     Distil,
-    /// Old results cleared.
+    /// Old tool results gave way to a line each.
     Clear,
-    /// Session notes.
+    /// Session notes were brought up to date.
     Notes,
-    /// Compaction.
+    /// The conversation was compacted.
     Compaction,
-    /// Memories shown.
+    /// Memories were shown to the model.
     Recall,
-    /// Rewrites taken back.
+    /// Rewrites of the prompt were taken back.
     Undo,
 }
 
@@ -296,11 +296,11 @@ pub enum LayerName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskState {
-    /// It runs.
+    /// The task is at work.
     Running,
     /// It has ended by itself.
     Ended,
-    /// It was killed.
+    /// The task was killed before its end.
     Killed,
 }
 
@@ -336,7 +336,7 @@ pub struct QuestionRequest {
 pub struct TurnEnd {
     /// How it ended: `answered`, `interrupted`, `requests` or `budget` (limits), `hook`, `failed`.
     pub end: String,
-    /// Number of requests.
+    /// Number of requests that the turn took.
     pub requests: u64,
     /// Reason why the model stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]

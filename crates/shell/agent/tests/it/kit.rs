@@ -163,7 +163,7 @@ impl Client {
         .await;
     }
 
-    /// The next event.
+    /// The next event; `None` after the last.
     pub(crate) async fn next(&mut self) -> Option<Event> {
         let told = self.agent.next().await?;
         self.told.push(told.clone());

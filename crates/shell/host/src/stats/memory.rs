@@ -27,7 +27,7 @@ const APPROVED: &str = "approved";
 pub struct MemoryStats {
     /// Directories that were looked at.
     pub directories: u64,
-    /// Memories now.
+    /// Memories that are there now.
     pub living: u64,
     /// Files written: new ones and new contents, by whomever.
     pub written: u64,

@@ -30,7 +30,7 @@ pub trait Changes: fmt::Debug + Send + Sync {
     fn read(&self, _path: &Path, _hash: Hash) {}
 }
 
-/// Keeps nothing.
+/// Keeps no content; changes cannot be taken back.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoChanges;
 
@@ -46,7 +46,7 @@ pub trait Confine: fmt::Debug + Send + Sync {
     fn writable(&self, call: &ToolCall) -> Option<Vec<PathBuf>>;
 }
 
-/// Confines nothing.
+/// Confines no command.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unconfined;
 

@@ -24,11 +24,11 @@ pub struct Todo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TodoState {
-    /// Not begun.
+    /// The work has not begun.
     Pending,
-    /// Under way.
+    /// The work is under way.
     InProgress,
-    /// Done.
+    /// The work is done.
     Completed,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Input {
 }
 
 impl Inner {
-    /// Replaces the list.
+    /// Puts a new list in the place of the old one.
     pub(super) fn todo_write(&self, input: Input) -> Reply {
         let todos = input.todos;
         if todos.len() > MOST {

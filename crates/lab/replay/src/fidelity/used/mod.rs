@@ -31,9 +31,9 @@ use std::sync::Arc;
 pub enum Age {
     /// Three to nine requests.
     Recent,
-    /// Ten to twenty-nine.
+    /// Shown ten to twenty-nine requests before its use.
     Middle,
-    /// Thirty or more.
+    /// Shown thirty or more requests before its use.
     Old,
 }
 

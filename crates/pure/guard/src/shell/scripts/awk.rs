@@ -26,7 +26,7 @@ enum Before {
     Value,
     /// A value is due, so that a slash begins a pattern.
     Operator,
-    /// Versions differ.
+    /// Versions of awk read it differently.
     Unclear,
 }
 
