@@ -8,6 +8,7 @@ use crate::fragments::Fragments;
 use crate::handle::AgentHandle;
 use crate::hooks::HookRunner;
 use crate::judge::Judging;
+use crate::learning::Learning;
 use crate::protocol::{OpenedSession, PROTOCOL};
 use crate::question::UserAnswers;
 use crate::stream::{EventSender, stream};
@@ -17,7 +18,7 @@ use dormouse_core::usage::Usd;
 use dormouse_drive::Opened;
 use dormouse_engine::{Asker, EngineError, Session};
 use dormouse_host::{Host, HostError, SessionAsk};
-use dormouse_keeper::extraction::{Extractor, RunKind};
+use dormouse_keeper::extraction::RunKind;
 use dormouse_permit::{Behaviour, Mode, Origin, Rule, RuleError};
 use dormouse_tools::{AgentPlaces, AgentTools, Toolset};
 use std::path::PathBuf;
@@ -114,7 +115,8 @@ pub(crate) struct Agent {
     pub(crate) tools: AgentTools,
     pub(crate) judge: Arc<Judging>,
     pub(crate) answers: UserAnswers,
-    pub(crate) extractor: Option<Extractor>,
+    /// Work on the memory; `None` if memory is off.
+    pub(crate) learning: Option<Learning>,
     pub(crate) hooks: Arc<HookRunner>,
     pub(crate) events: EventSender,
 }
@@ -205,9 +207,9 @@ impl Agent {
             tools: tool_names(&judge, toolset),
         };
         let agent = Self {
-            extractor: opened
+            learning: opened
                 .memory
-                .map(|(keeper, _)| Extractor::new(keeper, kind, texts.known)),
+                .map(|memory| Learning::new(memory, kind, texts.known, &events)),
             host,
             session,
             id: opened.id,

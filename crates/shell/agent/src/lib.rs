@@ -7,6 +7,7 @@ mod fragments;
 mod handle;
 mod hooks;
 mod judge;
+mod learning;
 mod prefix;
 pub mod protocol;
 mod question;

@@ -12,12 +12,13 @@ mod closing;
 mod commands;
 
 use crate::agent::{Agent, AgentError};
+use crate::learning::Learning;
 use crate::protocol::{Ask, DeltaKind, Event, TaskState, Teller, Told, TurnEnd};
+use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::id::Seq;
 use dormouse_core::record::Record;
 use dormouse_drive::{CommandId, Notice, Reply, WAITING_FACT};
 use dormouse_engine::{EngineError, Session, Subscription, Told as Heard};
-use dormouse_keeper::extraction::Extracted;
 use dormouse_model::{Delta, Event as Piece};
 use std::collections::BTreeMap;
 use tokio::sync::mpsc;
@@ -46,6 +47,8 @@ struct Loop {
     tasks: BTreeMap<String, String>,
     /// True if a restart left calls waiting: their turn goes on once all are answered.
     left_waiting: bool,
+    /// Words of the model in the running turn.
+    said: String,
     /// Set when a turn has ended and memories may be drawn from it; true if it was answered.
     learn: Option<bool>,
     quit: Option<Quit>,
@@ -67,6 +70,7 @@ impl Agent {
             under_way: BTreeMap::new(),
             tasks: BTreeMap::new(),
             left_waiting: false,
+            said: String::new(),
             learn: None,
             quit: None,
         };
@@ -90,6 +94,9 @@ impl Agent {
             self.replies(state);
             if state.under_way.is_empty() {
                 if state.quit.is_some() {
+                    // A client that leaves with the end of a turn has the turn's memories all the
+                    // same.
+                    self.learn(state).await?;
                     return Ok(());
                 }
                 still &= !self.between_turns(state).await?;
@@ -106,14 +113,18 @@ impl Agent {
                 }
                 heard = state.told.next() => self.heard(state, heard),
                 moved = self.session.advance(), if !still => still = !moved,
+                // Between turns only: its records are no part of one.
+                () = learnt(&mut self.learning), if state.under_way.is_empty() => {
+                    still = false;
+                    self.collect().await?;
+                }
             }
         }
     }
 
     /// Takes care of things that wait for a pause; returns whether something was begun.
     async fn between_turns(&mut self, state: &mut Loop) -> Result<bool, AgentError> {
-        if let Some(finished) = state.learn.take() {
-            self.learn(finished).await?;
+        if self.learn(state).await? {
             return Ok(true);
         }
         let waiting = self.session.engine().questions().next().is_some();
@@ -127,24 +138,26 @@ impl Agent {
         Ok(false)
     }
 
-    /// Draws memories from the turn, beside the conversation.
-    async fn learn(&mut self, finished: bool) -> Result<(), AgentError> {
-        if let Some(extractor) = &mut self.extractor {
-            let extracted = extractor.collect(&mut self.session).await?;
-            extractor.after_turn(&mut self.session, finished).await?;
-            self.tell_waiting_memories(extracted.as_ref());
+    /// Begins the work on the memory of a turn that has ended; returns whether one has.
+    async fn learn(&mut self, state: &mut Loop) -> Result<bool, AgentError> {
+        let Some(finished) = state.learn.take() else {
+            return Ok(false);
+        };
+        let said = std::mem::take(&mut state.said);
+        if let Some(learning) = &mut self.learning {
+            learning
+                .after_turn(&mut self.session, finished, said)
+                .await?;
         }
-        Ok(())
+        Ok(true)
     }
 
-    /// Tells of memories that wait for approval; those that were saved are records of the log.
-    fn tell_waiting_memories(&self, extracted: Option<&Extracted>) {
-        let Some(extracted) = extracted.filter(|it| !it.written.waiting.is_empty()) else {
-            return;
-        };
-        if let Some(text) = extracted.notice() {
-            self.events.tell(Event::Notice { text });
+    /// Takes in background work on the memory that has ended.
+    async fn collect(&mut self) -> Result<(), AgentError> {
+        if let Some(learning) = &mut self.learning {
+            learning.collect(&mut self.session).await?;
         }
+        Ok(())
     }
 
     /// Looks for replies to the commands that run.
@@ -255,6 +268,15 @@ impl Agent {
 
     fn tell(&self, state: &mut Loop, told: Told) {
         let ended = matches!(told.event, Event::ToolDone { .. } | Event::TurnEnded(_));
+        if let Event::MessageDone { content, .. } = &told.event {
+            let texts = content
+                .iter()
+                .filter(|block| block.kind() == BlockKind::Text);
+            for text in texts.filter_map(Block::readable_text) {
+                state.said.push_str(&text);
+                state.said.push('\n');
+            }
+        }
         if let Event::PermissionWanted(_) | Event::QuestionWanted(_) = &told.event {
             self.hooks.notify("Dormouse waits for your answer");
         }
@@ -295,6 +317,14 @@ impl Agent {
             let event = state.teller.asked_again(&call, input, &fact);
             self.events.tell(event);
         }
+    }
+}
+
+/// Waits for background work on the memory; for ever if there is none.
+async fn learnt(learning: &mut Option<Learning>) {
+    match learning {
+        Some(learning) => learning.ended().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -65,7 +65,7 @@ pub use prompt::{Point, PromptAt, PromptRewrite, PromptSegment, PromptView};
 pub use recall::{Near, RecallQuestion, Recalled};
 pub use remark::Remark;
 pub use search::{SearchEnd, SessionMatch, SessionSearch};
-pub use session::{OpenedSession, SessionAsk};
+pub use session::{OpenedSession, SessionAsk, SessionMemory};
 pub use sessions::{CompactionRow, SessionList, SessionRow};
 pub use spending::{GroupFigures, UsageAsk, UsageBy, UsageFigures, UsageGroup, UsageReport, Waste};
 pub use stats::{

@@ -157,9 +157,12 @@ pub struct OpenedSession {
     pub id: SessionId,
     /// The state it was found in.
     pub opened: Opened,
-    /// The keeper of its memory and the companion that recalls; `None` if memory is off.
-    pub memory: Option<(Arc<Keeper>, Recaller)>,
+    /// Memory around it; `None` if memory is off.
+    pub memory: Option<SessionMemory>,
 }
+
+/// The keeper of a session's memory and the companion that recalls.
+pub type SessionMemory = (Arc<Keeper>, Recaller);
 
 impl Host {
     /// Opens a session of this project, with memory where that is on.
@@ -295,7 +298,7 @@ impl Host {
 
     /// The memory around a session. Memory that is off is a remark, and the conversation goes on;
     /// memory that cannot be opened is an error.
-    fn session_memory(&self) -> Result<Option<(Arc<Keeper>, Recaller)>, HostError> {
+    fn session_memory(&self) -> Result<Option<SessionMemory>, HostError> {
         match self.keeper(&Which::Private) {
             Ok(opened) => {
                 let recaller = Recaller::new(Arc::clone(&opened.keeper));

@@ -115,9 +115,19 @@ impl Keeper {
 
     /// Metered asker of a background model by its name.
     pub(crate) fn asker(&self, model: &Arc<dyn Model>, name: &str) -> Arc<dyn Asker> {
-        let asker = AskModel(Arc::clone(model));
         // No conversation has it in its log: the budget is the only place that counts it.
-        self.metered(Arc::new(asker), name, &Tally::default())
+        self.asker_counted(model, name, &Tally::default())
+    }
+
+    /// The same, with its usage for the log of a session.
+    pub(crate) fn asker_counted(
+        &self,
+        model: &Arc<dyn Model>,
+        name: &str,
+        used: &Tally,
+    ) -> Arc<dyn Asker> {
+        let asker = AskModel(Arc::clone(model));
+        self.metered(Arc::new(asker), name, used)
     }
 
     /// Reason why a task has to be done without the model that was asked: its fault, or that the

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod beside;
 pub mod budget;
 pub mod client;
 pub mod dreaming;

@@ -208,6 +208,10 @@ impl<'a> Printing<'a> {
     async fn told(&mut self, told: Told) -> Outcome {
         self.ending.take(&told.event);
         match told.event {
+            // Behind the last answer at once: the user waits, and should know for what.
+            Event::Notice { text } | Event::Saved { what: text } if self.is_over() => {
+                self.app.note(&text);
+            }
             Event::Notice { text } | Event::Saved { what: text } => self.notes.push(text),
             Event::Lagged { after } => {
                 for told in self.agent.missed(after).map_err(failed)? {
@@ -221,13 +225,18 @@ impl<'a> Printing<'a> {
                 let object = self.ending.object(session, &end, self.app);
                 Ending::print(self.args.output_format, &object, &end, self.app)?;
                 self.ended = Some(*end);
-                if self.last && self.waiting == 0 {
+                if self.is_over() {
                     self.quit(false).await;
                 }
             }
             event => self.stream.tell(&event, self.app)?,
         }
         Ok(())
+    }
+
+    /// True once every prompt was answered and no more come.
+    const fn is_over(&self) -> bool {
+        self.last && self.waiting == 0
     }
 
     async fn end(self) -> Outcome {

@@ -170,6 +170,11 @@ impl Gates {
         }
     }
 
+    /// Takes limits that the settings have now; the last look for sessions stays known.
+    pub const fn set_limits(&mut self, limits: GateLimits) {
+        self.limits = limits;
+    }
+
     /// Takes the fact that the shell found out and returns the next step.
     pub fn handle(&mut self, event: Event) -> Effect {
         let waiting = std::mem::replace(&mut self.waiting, Waiting::Query);

@@ -194,7 +194,7 @@ pub enum Event {
         /// The news, in one line.
         text: String,
     },
-    /// Memories were drawn from the conversation and saved.
+    /// Memories were saved, or sorted by a dream.
     Saved {
         /// Names of the memories, in one line.
         what: String,

@@ -186,9 +186,10 @@ impl Teller {
                 why: attempt.why.clone(),
                 again_after: attempt.again_after,
             }),
-            StateChange::ReadState { .. }
-            | StateChange::Cursor { .. }
-            | StateChange::Dream { .. } => None,
+            StateChange::Dream { detail } => Some(Event::Saved {
+                what: dreamt(detail),
+            }),
+            StateChange::ReadState { .. } | StateChange::Cursor { .. } => None,
         }
     }
 
@@ -303,6 +304,19 @@ impl Teller {
             }
             _ => return None,
         })
+    }
+}
+
+/// A dream in one line, by its record.
+fn dreamt(detail: &Value) -> String {
+    let files = detail["files"].as_array().into_iter().flatten();
+    let names: Vec<&str> = files.filter_map(Value::as_str).collect();
+    let changed = detail["changed"].as_u64().unwrap_or_default();
+    let named = u64::try_from(names.len()).unwrap_or(u64::MAX);
+    match (names.is_empty(), changed.saturating_sub(named)) {
+        (true, _) => "dreamt: nothing to change".to_owned(),
+        (false, 0) => format!("dreamt: {}", names.join(", ")),
+        (false, more) => format!("dreamt: {} and {more} more", names.join(", ")),
     }
 }
 

@@ -25,8 +25,13 @@ impl Agent {
         // Also where the rest fails: no process outlives its session.
         self.tools.close();
         self.hooks.session_end().await;
-        let learnt = match &mut self.extractor {
-            Some(extractor) => extractor.finish(&mut self.session).await.map(|_| ()),
+        let learnt = match &mut self.learning {
+            // In a hurry it is left to the next session.
+            Some(learning) if now => {
+                let session = &mut self.session;
+                learning.finish(session, std::future::ready(())).await
+            }
+            Some(learning) => learning.finish(&mut self.session, hurried(commands)).await,
             None => Ok(()),
         };
         let events = self.events.clone();
@@ -50,13 +55,25 @@ impl Agent {
         while !self.tools.running().is_empty() {
             tokio::select! {
                 biased;
-                ask = commands.recv() => match ask {
-                    Some(Ask { command: Command::Quit { now: true }, .. }) | None => return,
-                    Some(_) => {}
-                },
+                () = hurried(commands) => return,
                 () = tokio::time::sleep_until(deadline) => return,
                 () = tokio::time::sleep(LOOK) => {}
             }
+        }
+    }
+}
+
+/// Waits until a client is in a hurry; for ever if every client is gone, because those that wait for
+/// the end send nothing any more.
+async fn hurried(commands: &mut mpsc::Receiver<Ask>) {
+    loop {
+        match commands.recv().await {
+            Some(Ask {
+                command: Command::Quit { now: true },
+                ..
+            }) => return,
+            Some(_) => {}
+            None => std::future::pending().await,
         }
     }
 }

@@ -258,6 +258,11 @@ impl Agent {
     }
 
     async fn kill(&mut self, state: &mut Loop, task: &str) -> Result<(), Refusal> {
+        let learning = self.learning.as_mut();
+        // Told when it has ended.
+        if learning.is_some_and(|learning| learning.kill(task)) {
+            return Ok(());
+        }
         let Some(what) = state.tasks.remove(task) else {
             return Err(format!("no task {task} runs"));
         };

@@ -26,14 +26,19 @@ pub(crate) struct Kit {
 
 impl Kit {
     pub(crate) fn new(script: Script) -> Self {
+        // No memories and notes: the script is the conversation's alone.
+        Self::with_settings(script, "simple = true\n")
+    }
+
+    /// A kit with these settings of the user's.
+    pub(crate) fn with_settings(script: Script, settings: &str) -> Self {
         let root = tempfile::tempdir().unwrap();
         let kit = Self {
             root,
             model: ScriptedModel::new(script),
         };
         kit.put("project/.git/HEAD", "");
-        // No memories and notes: the script is the conversation's alone.
-        kit.put("home/.dormouse/settings.toml", "simple = true\n");
+        kit.settings(settings);
         kit
     }
 
@@ -50,6 +55,20 @@ impl Kit {
         RealFiles
             .replace(&path, text.as_bytes(), Access::Private)
             .unwrap();
+    }
+
+    /// Replaces the settings of the user.
+    pub(crate) fn settings(&self, settings: &str) {
+        self.put("home/.dormouse/settings.toml", settings);
+    }
+
+    /// Replaces the settings of the user by these and a memory directory of the kit's.
+    pub(crate) fn with_memory(&self, more: &str) {
+        let memory = self.path("memory");
+        self.settings(&format!(
+            "memory.directory = '{}'\n{more}",
+            memory.display()
+        ));
     }
 
     /// Text of a file; empty if there is none.
@@ -227,9 +246,14 @@ impl Client {
         .await
     }
 
-    /// Ends the agent, and returns all events.
-    pub(crate) async fn quit(mut self) -> Vec<Told> {
-        self.send(Command::Quit { now: true }).await;
+    /// Ends the agent at once, and returns all events.
+    pub(crate) async fn quit(self) -> Vec<Told> {
+        self.leave(true).await
+    }
+
+    /// Ends the agent, and returns all events. Background work gets time unless it is `now`.
+    pub(crate) async fn leave(mut self, now: bool) -> Vec<Told> {
+        self.send(Command::Quit { now }).await;
         while self.next().await.is_some() {}
         self.agent.ended().await.unwrap();
         self.told

@@ -7,9 +7,11 @@
 )]
 
 mod disturbed;
+mod dreams;
 mod hooked;
 mod hostile;
 mod kit;
 mod limits;
 mod people;
+mod recall;
 mod turns;

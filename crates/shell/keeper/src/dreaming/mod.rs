@@ -13,6 +13,7 @@
 //! # Not here
 //! Gates, rules, check: `dormouse_memory::dream`. The lock and the transaction: `dormouse-memdir`.
 
+mod dreamer;
 mod gather;
 mod sessions;
 mod staging;
@@ -20,6 +21,7 @@ mod staging;
 use crate::client::ConfiguredModel;
 use crate::extraction::By;
 use crate::keeper::Keeper;
+use crate::meter::Tally;
 use crate::side::SideTask;
 use dormouse_core::settings::{Consent, Settings, keys};
 use dormouse_core::show::chain;
@@ -41,6 +43,8 @@ use dormouse_tools::{ForkTools, Roots, definitions};
 use gather::{Gathering, Sources};
 use staging::Staging;
 use std::sync::{Arc, Mutex, PoisonError};
+
+pub use dreamer::{DreamBegan, DreamEnd, Dreamer};
 
 const SYSTEM_PROMPT: &str = include_str!("system.md");
 
@@ -133,6 +137,8 @@ impl Keeper {
     /// The reason why not.
     pub fn dream_due(&self, gates: &mut Gates, session: &str) -> Result<(), Reason> {
         let settings = self.settings();
+        // Limits may have been changed while the session runs.
+        gates.set_limits(GateLimits::from_settings(&settings));
         let mut event = Event::QueryEnded {
             switched_on: is_on(&settings),
             now: self.now(),
@@ -171,11 +177,22 @@ impl Keeper {
     /// # Errors
     /// When nothing was changed, and why.
     pub async fn dream(&self, wish: DreamWish, task: SharedTask) -> Result<Dreamt, DreamError> {
+        // No session has its usage in its log: the budget is the only place that counts it.
+        self.dream_counted(wish, task, &Tally::default()).await
+    }
+
+    /// The same, with its usage for the log of a session.
+    async fn dream_counted(
+        &self,
+        wish: DreamWish,
+        task: SharedTask,
+        used: &Tally,
+    ) -> Result<Dreamt, DreamError> {
         let watch = Watch {
             keeper: self,
             task: &task,
         };
-        let dreamt = self.dream_locked(wish, &task).await;
+        let dreamt = self.dream_locked(wish, &task, used).await;
         watch.ended(match &dreamt {
             Ok(_) => Ending::Completed,
             Err(error) => Ending::Failed(chain(error)),
@@ -183,7 +200,12 @@ impl Keeper {
         dreamt
     }
 
-    async fn dream_locked(&self, wish: DreamWish, task: &SharedTask) -> Result<Dreamt, DreamError> {
+    async fn dream_locked(
+        &self,
+        wish: DreamWish,
+        task: &SharedTask,
+        used: &Tally,
+    ) -> Result<Dreamt, DreamError> {
         let settings = self.settings();
         let lock = self.memory.consolidation_lock(LOCK_AGE);
         // Without success the lock falls back to its earlier state when this is dropped.
@@ -200,7 +222,7 @@ impl Keeper {
             None => lock.status()?.last_consolidated,
         };
         let limit = settings.get(keys::DREAM_TIME_LIMIT);
-        let dreaming = self.dream_on(wish, taken.as_ref(), since, task);
+        let dreaming = self.dream_on(wish, taken.as_ref(), since, task, used);
         let dreamt = tokio::time::timeout(limit, dreaming).await;
         let dreamt = dreamt.unwrap_or(Err(DreamError::TooLong(limit.as_secs() / 60)))?;
         if let Some(taken) = taken {
@@ -229,6 +251,7 @@ impl Keeper {
         taken: Option<&Taken>,
         since: Option<Millis>,
         task: &SharedTask,
+        used: &Tally,
     ) -> Result<Dreamt, DreamError> {
         let settings = self.settings();
         let foreseen = self.memory.foresee()?;
@@ -242,7 +265,10 @@ impl Keeper {
             Ok(_) if wish.without_model => {
                 self.by_rules(&before, &limits, "no model was wanted".to_owned())
             }
-            Ok(model) => self.by_model(model, &before, &limits, since, task).await?,
+            Ok(model) => {
+                let sources = (since, task, used);
+                self.by_model(model, &before, &limits, sources).await?
+            }
         };
         let checked = check(&before, &result.after, &result.declared, &limits);
         let transaction = checked.map_err(DreamError::Refused)?;
@@ -308,8 +334,7 @@ impl Keeper {
         model: &ConfiguredModel,
         before: &Snapshot,
         limits: &CheckLimits,
-        since: Option<Millis>,
-        task: &SharedTask,
+        (since, task, used): (Option<Millis>, &SharedTask, &Tally),
     ) -> Result<Dream, DreamError> {
         let settings = self.settings();
         let staging = Staging::make(self, before).map_err(DreamError::Staging)?;
@@ -342,7 +367,7 @@ impl Keeper {
             loss: limits.loss,
         });
         let side = SideTask {
-            asker: self.asker(&model.model, &model.name),
+            asker: self.asker_counted(&model.model, &model.name, used),
             model: &model.name,
             models: &self.models,
             settings: &settings,

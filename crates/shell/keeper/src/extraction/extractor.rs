@@ -9,6 +9,7 @@
 //! The work of a job ([`super`]); the gate and the queue (`dormouse_memory::extract`).
 
 use super::{CURSOR, Extracted, RunKind};
+use crate::beside::Beside;
 use crate::keeper::Keeper;
 use crate::meter::Tally;
 use crate::writes::Evidence;
@@ -23,7 +24,7 @@ use dormouse_memory::extract::{spans, wrote_memory};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
-use tokio::task::{JoinError, JoinHandle};
+use tokio::task::JoinError;
 
 /// Extraction that is to be made.
 pub(super) struct Job {
@@ -39,7 +40,7 @@ type Ended = Result<Result<Extracted, MemdirError>, JoinError>;
 /// Extraction under way, with its usage.
 #[derive(Debug)]
 struct Running {
-    task: JoinHandle<Result<Extracted, MemdirError>>,
+    task: Beside<Result<Extracted, MemdirError>>,
     /// Usage that the task has not handed over: all of it, if the task is aborted or fails.
     used: Tally,
 }
@@ -134,6 +135,7 @@ impl Extractor {
         let used = Tally::default();
         let counted = used.clone();
         let task = tokio::spawn(async move { keeper.extract(job, &counted).await });
+        let task = Beside::new(task);
         self.running = Some(Running { task, used });
     }
 
@@ -149,7 +151,7 @@ impl Extractor {
         let Some(running) = self.running.take_if(|running| running.task.is_finished()) else {
             return Ok(None);
         };
-        let ended = running.task.await;
+        let ended = running.task.result().await;
         self.take_in(session, ended, &running.used).await
     }
 
@@ -204,6 +206,35 @@ impl Extractor {
         Ok(Some(extracted))
     }
 
+    /// True while an extraction runs.
+    pub const fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// Waits until [`Self::collect`] has something to take in; for ever if nothing runs.
+    pub async fn ended(&mut self) {
+        match &mut self.running {
+            Some(running) => running.task.wait().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Stops the extraction that runs and drops the one that waits: the next session begins at the
+    /// same place.
+    ///
+    /// # Errors
+    /// When the session's log cannot be written.
+    pub async fn stop(&mut self, session: &mut Session) -> Result<(), EngineError> {
+        self.queue = Queue::new();
+        let Some(running) = self.running.take() else {
+            return Ok(());
+        };
+        running.task.abort();
+        // The fork shares the session's ports, so it ends before the session does.
+        let _aborted = running.task.result().await;
+        session.account(running.used.take()).await
+    }
+
     /// Waits for the running extraction at the end of a session, at most `extract.exit_wait`.
     ///
     /// # Errors
@@ -213,16 +244,13 @@ impl Extractor {
         // One deadline for all: the extraction that waits must not double the time.
         let deadline = tokio::time::Instant::now() + wait;
         let mut all = Vec::new();
-        while let Some(mut running) = self.running.take() {
-            let Ok(ended) = tokio::time::timeout_at(deadline, &mut running.task).await else {
-                self.queue = Queue::new();
-                running.task.abort();
-                // The fork shares the session's ports, so it ends before the session does.
-                let _aborted = running.task.await;
-                session.account(running.used.take()).await?;
+        while self.is_running() {
+            let ended = tokio::time::timeout_at(deadline, self.ended()).await;
+            if ended.is_err() {
+                self.stop(session).await?;
                 break;
-            };
-            all.extend(self.take_in(session, ended, &running.used).await?);
+            }
+            all.extend(self.collect(session).await?);
         }
         Ok(all)
     }

@@ -102,28 +102,38 @@ impl Recaller {
     /// Records which of the shown memories were of use, once the answer is there. Ranking and
     /// forgetting are fed by it.
     pub fn answered(&self, answer: &str) {
+        self.aftermath(answer.to_owned())();
+    }
+
+    /// The same in two steps, for a caller that must not wait for the disk: the memories of the turn
+    /// are taken at once, because the next prompt forgets them; the function returned looks for
+    /// their use and writes.
+    pub fn aftermath(&self, answer: String) -> impl FnOnce() + Send + 'static {
+        let inner = Arc::clone(&self.inner);
         let (shown, prompt, calls) = {
-            let mut turn = self.inner.turn();
+            let mut turn = inner.turn();
             // Taken, because an answer counts once.
             let shown = std::mem::take(&mut turn.shown);
             (shown, turn.prompt.clone(), turn.calls.clone())
         };
-        let now = self.inner.keeper.now();
-        let after = Aftermath {
-            query: &prompt,
-            before: "",
-            answer,
-            calls: &calls,
-        };
-        let mut lines = String::new();
-        for (path, text) in &shown {
-            lines.push_str(&encode_event(path, Event::Surfaced, now));
-            if let Some(event) = detect(path, text, &after) {
-                lines.push_str(&encode_event(path, event, now));
+        move || {
+            let now = inner.keeper.now();
+            let after = Aftermath {
+                query: &prompt,
+                before: "",
+                answer: &answer,
+                calls: &calls,
+            };
+            let mut lines = String::new();
+            for (path, text) in &shown {
+                lines.push_str(&encode_event(path, Event::Surfaced, now));
+                if let Some(event) = detect(path, text, &after) {
+                    lines.push_str(&encode_event(path, event, now));
+                }
             }
-        }
-        if !lines.is_empty() {
-            self.inner.note_usage(&lines);
+            if !lines.is_empty() {
+                inner.note_usage(&lines);
+            }
         }
     }
 }

@@ -83,7 +83,7 @@ settings! {
     /// Memories are drawn from the conversation after each answer.
     EXTRACT: bool = "extract", flag(true).scope(Scope::ProjectOff).needs(&[Need::On("memory")]);
 
-    /// Memories are drawn from runs of a single prompt too.
+    /// Memories are drawn from runs of a single prompt too, and dreams begin at their end.
     EXTRACT_ONE_SHOT: bool = "extract.one_shot",
         flag(false).scope(Scope::User).needs(&[Need::On("extract")]);
 
