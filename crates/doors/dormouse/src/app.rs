@@ -195,6 +195,7 @@ fn run(system: System, mut out: Out, arguments: Vec<OsString>) -> Exit {
     // Help is wrapped like every other output: as wide as the screen, at most 100 columns.
     let command = help::fitted(Cli::command(), out.width());
     let escaped = arguments.iter().any(|argument| argument == "--");
+    let (arguments, left_out) = commands::print::known_only(&command, arguments);
     let parsed = command
         .try_get_matches_from(arguments)
         .and_then(|matches| Cli::from_arg_matches(&matches));
@@ -214,6 +215,12 @@ fn run(system: System, mut out: Out, arguments: Vec<OsString>) -> Exit {
         host: None,
         updates: None,
     };
+    if !left_out.is_empty() {
+        let names = left_out.join(", ");
+        app.note(&format!(
+            "options that are not known here are left out: {names}"
+        ));
+    }
     if let Err(why) = crate::trace::start(&app.system) {
         // Without its trace the program still does its work; the user is told and goes on.
         app.note(&why);

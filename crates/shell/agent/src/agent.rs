@@ -4,11 +4,13 @@
 //! The loop that takes commands and tells events: `run`.
 
 use crate::checkpoints::{Checkpoints, blobs, files_read};
+use crate::client::{Client, ClientTool, Toolbox};
 use crate::fragments::Fragments;
 use crate::handle::AgentHandle;
 use crate::hooks::HookRunner;
 use crate::judge::Judging;
 use crate::learning::Learning;
+use crate::prefix::Words;
 use crate::protocol::{OpenedSession, PROTOCOL};
 use crate::question::UserAnswers;
 use crate::stream::{EventSender, stream};
@@ -21,7 +23,7 @@ use dormouse_host::{Host, HostError, SessionAsk};
 use dormouse_keeper::extraction::RunKind;
 use dormouse_permit::{Behaviour, Mode, Origin, Rule, RuleError};
 use dormouse_tools::{AgentPlaces, AgentTools, Toolset};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use dormouse_host::Resume;
@@ -74,8 +76,14 @@ pub struct AgentAsk {
     pub allow: Vec<String>,
     /// Rules for this session that refuse calls.
     pub deny: Vec<String>,
+    /// Names of the agent's own tools that are offered; `None` for all.
+    pub tools: Option<Vec<String>>,
     /// Further folders in which files may be read and written.
     pub folders: Vec<PathBuf>,
+    /// Words in place of the agent's system prompt.
+    pub system: Option<String>,
+    /// Hooks and tools that the client brings.
+    pub client: Option<Arc<dyn Client>>,
     /// Words that follow the system prompt.
     pub append_system: Option<String>,
     /// Most requests of one turn of the user; `None` for no limit.
@@ -97,7 +105,10 @@ impl Default for AgentAsk {
             attended: false,
             allow: Vec::new(),
             deny: Vec::new(),
+            tools: None,
             folders: Vec::new(),
+            system: None,
+            client: None,
             append_system: None,
             most_requests: None,
             budget: None,
@@ -144,8 +155,15 @@ impl Agent {
         let texts = host.session_texts()?;
         let judge = Arc::new(judging(&host, &ask, &events)?);
         let toolset = services::toolset(&host, texts.memory.is_some());
-        let append = ask.append_system.as_deref();
-        let prefix = prefix::render(&texts, toolset, &judge.rules(), append)?;
+        offer_only(ask.tools.as_deref(), toolset, &judge, &folder)?;
+        let client = ask.client.as_ref();
+        let words = Words {
+            system: ask.system.as_deref(),
+            append: ask.append_system.as_deref(),
+            tools: client.map(|client| client.tools()).unwrap_or_default(),
+        };
+        let prefix = prefix::render(&texts, toolset, &judge.rules(), &words)?;
+        let names = tool_names(&judge, toolset, words.tools);
         let id = chosen(&host, &ask)?;
         let place = host.session_folder(&id)?;
         let places = AgentPlaces {
@@ -163,14 +181,21 @@ impl Agent {
             services::services(&host, texts.memory.is_some(), &answers),
         );
         let fragments = Fragments::new(&host, &tools);
-        let hooks = HookRunner::new(&host, &id, &place, Arc::clone(&judge), events.clone());
+        let hooks = HookRunner::new(
+            &host,
+            &id,
+            &place,
+            Arc::clone(&judge),
+            events.clone(),
+            client.cloned(),
+        );
         let hooks = Arc::new(hooks);
         let opened = host
             .open_session(SessionAsk {
                 session: Some(id),
                 prefix,
-                tools: Arc::new(tools.clone()),
-                model: ask.model,
+                tools: Arc::new(Toolbox::new(&tools, client)),
+                model: ask.model.clone(),
                 companion: Some(Arc::new(fragments.clone())),
                 judge: Arc::clone(&judge) as _,
                 most_requests: ask.most_requests.unwrap_or(usize::MAX),
@@ -204,7 +229,7 @@ impl Agent {
             model: session.model().to_owned(),
             mode: judge.mode(),
             folder: folder.display().to_string(),
-            tools: tool_names(&judge, toolset),
+            tools: names,
         };
         let agent = Self {
             learning: opened
@@ -243,10 +268,30 @@ fn chosen(host: &Host, ask: &AgentAsk) -> Result<SessionId, AgentError> {
     Ok(id)
 }
 
+/// Refuses the tools that were not wished for, which also hides them from the model.
+fn offer_only(
+    wished: Option<&[String]>,
+    toolset: Toolset,
+    judge: &Judging,
+    folder: &Path,
+) -> Result<(), AgentError> {
+    let Some(wished) = wished else {
+        return Ok(());
+    };
+    let origin = Origin::new("the list of tools", folder.to_owned());
+    for name in toolset.names() {
+        if !wished.iter().any(|wish| wish == name) {
+            judge.add_rule(Behaviour::Deny, Rule::parse(name, &origin)?);
+        }
+    }
+    Ok(())
+}
+
 /// Names of the tools that no rule hides.
-fn tool_names(judge: &Judging, toolset: Toolset) -> Vec<String> {
+fn tool_names(judge: &Judging, toolset: Toolset, theirs: &[ClientTool]) -> Vec<String> {
     let rules = judge.rules();
     let names = toolset.names().into_iter();
+    let names = names.chain(theirs.iter().map(|tool| tool.name.as_str()));
     let names = names.filter(|name| !rules.hides(name));
     names.map(str::to_owned).collect()
 }

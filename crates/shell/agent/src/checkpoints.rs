@@ -3,7 +3,8 @@
 //! # Not here
 //! The plan of a rewind: `dormouse_context::checkpoints`.
 
-use crate::{prefix, services};
+use crate::prefix::{self, Words};
+use crate::services;
 use bytes::Bytes;
 use dormouse_context::checkpoints::{
     FileChange, FileNote, FileRestore, RestoreStep, RewindPoint, before_last_rewind, points,
@@ -333,7 +334,12 @@ pub async fn rewind(host: &Arc<Host>, ask: &RewindAsk) -> Result<Rewound, Rewind
     // The usual prefix: another one would be recorded as a break of the cache.
     let texts = host.session_texts()?;
     let toolset = services::toolset(host, texts.memory.is_some());
-    let prefix = prefix::render(&texts, toolset, &host.permissions().rules, None)?;
+    let prefix = prefix::render(
+        &texts,
+        toolset,
+        &host.permissions().rules,
+        &Words::default(),
+    )?;
     let opened = host.open_session(SessionAsk {
         session: Some(id),
         prefix,

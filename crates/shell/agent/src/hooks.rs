@@ -4,6 +4,7 @@
 //! All hooks of a moment run side by side; their answers are merged into one. A hook that fails,
 //! hangs or says nothing decides nothing. The JSON is that of Claude Code, so that its users' hooks
 //! work as they are. Hooks are read from the settings whenever they may run: a change counts at once.
+//! A client may bring hooks of its own, which it answers itself.
 //!
 //! # Not here
 //! Which hooks there are (`dormouse-host`), and what becomes of an answer (`dormouse-drive`).
@@ -11,6 +12,7 @@
 mod answer;
 mod process;
 
+use crate::client::Client;
 use crate::judge::{Judging, call_text};
 use crate::protocol::Event;
 use crate::stream::EventSender;
@@ -21,13 +23,14 @@ use dormouse_core::id::SessionId;
 use dormouse_core::record::{FragmentKind, Trigger};
 use dormouse_drive::{HookAnswer, HookMoment, HookPoint, Injection};
 use dormouse_engine::{HookFuture, Hooks};
-use dormouse_host::{HookEvent, Host};
-use process::{Place, run_all};
+use dormouse_host::{HookBy, HookCommand, HookEvent, HookTable, Host};
+use process::{Outcome, Place, run_all};
 use serde_json::{Map, Value, json};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::task::JoinHandle;
 
 /// Time of a hook unless its settings say otherwise, as in Claude Code.
 const USUAL_TIME: Duration = Duration::from_mins(10);
@@ -47,6 +50,7 @@ pub(crate) struct HookRunner {
     place: Arc<Place>,
     transcript: PathBuf,
     session: SessionId,
+    client: Option<Arc<dyn Client>>,
 }
 
 impl fmt::Debug for HookRunner {
@@ -62,6 +66,7 @@ impl HookRunner {
         folder: &Path,
         judge: Arc<Judging>,
         events: EventSender,
+        client: Option<Arc<dyn Client>>,
     ) -> Self {
         Self {
             place: Arc::new(Place {
@@ -76,12 +81,22 @@ impl HookRunner {
             session: session.clone(),
             judge,
             events,
+            client,
         }
+    }
+
+    /// Hooks of the settings and of the client.
+    fn table(&self) -> HookTable {
+        let mut table = self.host.hooks();
+        if let Some(client) = &self.client {
+            table.extend(client.hooks());
+        }
+        table
     }
 
     /// Runs the hooks of an event and merges their answers.
     async fn run(&self, event: HookEvent, subject: Option<&str>, more: Value) -> Merged {
-        let commands = self.host.hooks().matching(event, subject);
+        let commands = self.table().matching(event, subject);
         if commands.is_empty() {
             return Merged::default();
         }
@@ -108,7 +123,14 @@ impl HookRunner {
             let time = command.timeout.unwrap_or(usual).min(longest);
             (command, time)
         });
-        let ran = run_all(&self.place, timed.collect(), &input.to_string()).await;
+        let (lines, asked) = timed.partition(|(command, _)| command.by == HookBy::Shell);
+        // Begun before the commands are waited for: all hooks of a moment run side by side.
+        let asked = self.ask_client(asked, &input);
+        let mut ran = run_all(&self.place, lines, &input.to_string()).await;
+        for (command, answer) in asked {
+            let failed = |_| Outcome::Failed("its task failed".to_owned());
+            ran.push((command, answer.await.unwrap_or_else(failed)));
+        }
         let mut merged = Merged::default();
         for (command, outcome) in ran {
             merged.take(event, &command, &outcome);
@@ -118,6 +140,33 @@ impl HookRunner {
             self.events.tell(Event::Notice { text });
         }
         merged
+    }
+
+    /// Asks the client about its hooks, each within its time.
+    fn ask_client(
+        &self,
+        hooks: Vec<(HookCommand, Duration)>,
+        input: &Value,
+    ) -> Vec<(HookCommand, JoinHandle<Outcome>)> {
+        let Some(client) = &self.client else {
+            return Vec::new();
+        };
+        let ask = |(hook, time): (HookCommand, Duration)| {
+            let answer = client.hook(&hook.line, input.clone());
+            let task = tokio::spawn(async move {
+                match tokio::time::timeout(time, answer).await {
+                    Ok(Ok(said)) => Outcome::Exit {
+                        code: 0,
+                        stdout: said.to_string(),
+                        stderr: String::new(),
+                    },
+                    Ok(Err(why)) => Outcome::Failed(why),
+                    Err(_) => Outcome::TimedOut,
+                }
+            });
+            (hook, task)
+        };
+        hooks.into_iter().map(ask).collect()
     }
 
     /// Hooks of a session that begins or goes on: fragments for the model.
@@ -221,7 +270,7 @@ impl Hooks for HookRunner {
     }
 
     fn wants(&self, moment: HookMoment, tool: Option<&str>) -> bool {
-        let table = self.host.hooks();
+        let table = self.table();
         let has = |event| table.has(event, tool);
         match moment {
             HookMoment::Compaction => {

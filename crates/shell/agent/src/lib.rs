@@ -2,6 +2,7 @@
 
 mod agent;
 mod checkpoints;
+mod client;
 mod figures;
 mod fragments;
 mod handle;
@@ -20,7 +21,9 @@ pub use agent::{AgentAsk, AgentError, Resume, open};
 pub use checkpoints::{
     FileRewound, RewindAsk, RewindError, RewindPart, Rewound, rewind, rewind_points,
 };
+pub use client::{Client, ClientTool};
 pub use dormouse_context::checkpoints::RewindPoint;
+pub use dormouse_engine::HookFuture;
 pub use dormouse_permit::{Mode, UnknownMode};
 pub use figures::{Figures, ModelFigures};
 pub use handle::{AgentHandle, Commands};

@@ -1,6 +1,7 @@
 //! The static prefix: tools, system prompt, instructions. Its bytes are the same over a session and
 //! over the sessions of a project, because the provider's cache goes by them.
 
+use crate::client::ClientTool;
 use dormouse_context::prefix::{Part, RenderedPrefix};
 use dormouse_core::block::Block;
 use dormouse_host::SessionTexts;
@@ -16,27 +17,43 @@ const LEAN_SYSTEM: &str = include_str!("system-lean.md");
 /// The section about memory for a small window: there is no tool to write with, extraction saves.
 const LEAN_MEMORY: &str = include_str!("memory-lean.md");
 
+/// Words and tools that the opening of a session brings.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Words<'a> {
+    /// Words in place of the agent's own.
+    pub(crate) system: Option<&'a str>,
+    /// Words behind the system prompt.
+    pub(crate) append: Option<&'a str>,
+    /// Definitions of further tools.
+    pub(crate) tools: &'a [ClientTool],
+}
+
 /// Renders the prefix. Tools that a rule refuses altogether are left out.
 pub(crate) fn render(
     texts: &SessionTexts,
     toolset: Toolset,
     rules: &Rules,
-    append: Option<&str>,
+    words: &Words<'_>,
 ) -> Result<Arc<RenderedPrefix>, serde_json::Error> {
     let offered = |definition: &Value| {
         let name = definition["name"].as_str().unwrap_or_default();
         !rules.hides(name)
     };
-    let tools = toolset.definitions().into_iter().filter(offered);
+    let tools = toolset.definitions().into_iter();
+    // Behind the agent's own: sessions without them share the bytes before.
+    let tools = tools.chain(words.tools.iter().map(|tool| tool.definition.clone()));
+    let tools = tools.filter(offered);
     let tools: Result<Vec<Part>, _> = tools.map(|definition| Part::tool(&definition)).collect();
-    let words = if toolset.lean { LEAN_SYSTEM } else { SYSTEM };
-    let mut system = vec![Part::block("system", &Block::text(words.trim_end()))];
+    let own = if toolset.lean { LEAN_SYSTEM } else { SYSTEM };
+    let given = words.system.filter(|text| !text.trim().is_empty());
+    let own = given.unwrap_or(own).trim_end();
+    let mut system = vec![Part::block("system", &Block::text(own))];
     if let Some(memory) = &texts.memory {
         let memory = if toolset.lean { LEAN_MEMORY } else { memory };
         system.push(Part::block("memory", &Block::text(memory.trim_end())));
     }
     // Behind everything else: sessions without such words share the bytes before them.
-    if let Some(append) = append.filter(|text| !text.trim().is_empty()) {
+    if let Some(append) = words.append.filter(|text| !text.trim().is_empty()) {
         system.push(Part::block("appended", &Block::text(append)));
     }
     let instructions = texts.instructions.as_deref();
@@ -71,7 +88,7 @@ mod tests {
 
     /// Tokens of a prefix, by the denser tokeniser of the table.
     fn tokens(toolset: Toolset) -> u64 {
-        let prefix = render(&texts(), toolset, &Rules::default(), None).unwrap();
+        let prefix = render(&texts(), toolset, &Rules::default(), &Words::default()).unwrap();
         let table = ModelTable::builtin();
         let by = |model: &str| {
             let bytes = table.lookup(model).info.bytes_per_token;

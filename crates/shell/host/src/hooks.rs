@@ -61,6 +61,11 @@ impl HookEvent {
         Self::SessionEnd,
     ];
 
+    /// Event by its name; `None` for those of other versions.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|event| event.name() == name)
+    }
+
     /// Name in settings and in the JSON of hooks.
     pub const fn name(self) -> &'static str {
         match self {
@@ -88,15 +93,26 @@ struct Entry {
     hook: HookCommand,
 }
 
-/// A command of a hook.
+/// A hook: a command, or a question to the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookCommand {
-    /// Line for the shell.
+    /// Line for the shell, or the name by which the client knows the hook.
     pub line: String,
+    /// Side that answers it.
+    pub by: HookBy,
     /// Time it may take, where its settings say so.
     pub timeout: Option<Duration>,
     /// File or layer it stands in.
     pub origin: String,
+}
+
+/// Side that answers a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookBy {
+    /// Shell of this machine.
+    Shell,
+    /// Program that drives the agent.
+    Client,
 }
 
 #[derive(Clone, Debug)]
@@ -147,14 +163,45 @@ impl HookTable {
         };
         for entry in self.0.iter().filter(fits) {
             // Two files may have the same hook; it runs once.
-            if !found.iter().any(|known| known.line == entry.hook.line) {
+            let is_known =
+                |known: &HookCommand| (&known.line, known.by) == (&entry.hook.line, entry.hook.by);
+            if !found.iter().any(is_known) {
                 found.push(entry.hook.clone());
             }
         }
         found
     }
 
-    /// True if a command runs for an event.
+    /// Adds a hook that the client answers.
+    ///
+    /// # Errors
+    /// When the matcher is no pattern.
+    pub fn add_client(
+        &mut self,
+        event: HookEvent,
+        matcher: Option<&str>,
+        name: &str,
+        timeout: Option<Duration>,
+    ) -> Result<(), regex::Error> {
+        self.0.push(Entry {
+            event,
+            matcher: Matcher::parse(matcher)?,
+            hook: HookCommand {
+                line: name.to_owned(),
+                by: HookBy::Client,
+                timeout,
+                origin: "the client".to_owned(),
+            },
+        });
+        Ok(())
+    }
+
+    /// Adds the hooks of another table behind these.
+    pub fn extend(&mut self, other: &Self) {
+        self.0.extend(other.0.iter().cloned());
+    }
+
+    /// True if a hook runs for an event.
     pub fn has(&self, event: HookEvent, subject: Option<&str>) -> bool {
         !self.matching(event, subject).is_empty()
     }
@@ -219,10 +266,7 @@ impl Host {
         };
         for (name, groups) in events {
             // Events of later versions are no mistake.
-            let event = HookEvent::ALL
-                .into_iter()
-                .find(|event| event.name() == name);
-            let Some(event) = event else {
+            let Some(event) = HookEvent::named(&name) else {
                 continue;
             };
             for group in groups {
@@ -252,6 +296,7 @@ impl Host {
                         matcher: matcher.clone(),
                         hook: HookCommand {
                             line,
+                            by: HookBy::Shell,
                             timeout: seconds
                                 .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
                             origin: origin.to_owned(),

@@ -44,7 +44,7 @@ pub use dream::{
 };
 pub use error::HostError;
 pub use gc::{Garbage, GarbageFile, GcReport, NotRemovedFile, SessionLeft};
-pub use hooks::{HookCommand, HookEvent, HookTable};
+pub use hooks::{HookBy, HookCommand, HookEvent, HookTable};
 pub use host::{Host, Trusted};
 pub use instructions::InstructionFiles;
 pub use keeper::OpenedKeeper;

@@ -18,7 +18,7 @@ pub enum MailError {
     /// Address of a kind that this build cannot reach.
     #[error("`{0}` leads to another machine, and no bridge is set up")]
     NoBridge(String),
-    /// Nobody of this name has an inbox.
+    /// Name without an inbox in the team.
     #[error("there is no agent `{name}` in this team; its members: {members}")]
     NoMember {
         /// Name that was asked for.

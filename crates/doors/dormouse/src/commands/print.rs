@@ -1,28 +1,35 @@
 //! `dormouse -p`: the agent without a screen. It works until it is done and prints its answer.
 //!
 //! # Not here
-//! The agent itself: `dormouse-agent`. Options: `args`; frames: `stream`; the end: `ending`.
+//! The agent itself: `dormouse-agent`. Options: `args`; frames: `stream`; the end: `ending`; a program
+//! that takes part: `control`.
 
 mod args;
+mod control;
 mod ending;
 mod input;
+mod program;
+mod servers;
 mod stream;
 
-pub use args::Args;
+pub use args::{Args, known_only};
 
 use super::doctor;
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
 use args::{InputFormat, OutputFormat};
+use control::Driving;
 use dormouse_agent::protocol::When;
-use dormouse_agent::{AgentAsk, AgentError, AgentHandle, Ask, Command, Event, Told, TurnEnd, open};
+use dormouse_agent::{
+    AgentAsk, AgentError, AgentHandle, Ask, Client, Command, Event, Told, TurnEnd, open,
+};
 use dormouse_core::block::Block;
 use dormouse_host::{Host, HostError, NoModel};
 use ending::Ending;
 use input::{Incoming, Line};
+use program::{Heard, Wire};
 use std::sync::Arc;
 use stream::Stream;
-use tokio::sync::mpsc;
 
 /// Number by which the end of a prompt is known.
 const PROMPT: u64 = 1;
@@ -34,6 +41,8 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         InputFormat::StreamJson => None,
     };
     app.set(args.model.as_ref().map(|model| format!("model={model}")));
+    let fallback = args.fallback_model.as_ref();
+    app.set(fallback.map(|model| format!("fallback_model={model}")));
     app.set(args.bare.then(|| "simple=true".to_owned()));
     let host = app.living_host()?;
     let ask = args.ask()?;
@@ -43,7 +52,14 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         .build()
         .map_err(|error| UserError::of(Exit::Unexpected, &error))?;
     let outcome = runtime.block_on(Box::pin(async {
-        let agent = match open(Arc::clone(&host), AgentAsk { ..ask }).await {
+        let mut wire = Wire::new(app.system.ids.clone(), prompt.is_none());
+        let driving = match &prompt {
+            Some(_) => None,
+            None => control::begin(&mut wire, &args.servers(app)?, app).await?,
+        };
+        let ask = taking_part(ask, args, driving.as_ref());
+        let opening = Box::pin(open(Arc::clone(&host), ask));
+        let agent = match wire.during(app, opening).await? {
             Ok(agent) => agent,
             Err(AgentError::Host(error)) => {
                 return Err(match *error {
@@ -56,11 +72,30 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
             Err(error) => return Err(failed(error)),
         };
         app.remarks();
-        Printing::new(args, app, agent).run(prompt).await
+        Printing::new(args, app, agent, wire, driving)
+            .run(prompt)
+            .await
     }));
     // A thread that waits for the standard input would keep the program alive.
     runtime.shutdown_background();
     outcome
+}
+
+/// The wish for an agent, with the part that the program takes in it.
+fn taking_part(ask: AgentAsk, args: &Args, driving: Option<&Arc<Driving>>) -> AgentAsk {
+    let given = |option: &Option<String>, said: Option<&String>| {
+        let option = option.as_ref().filter(|text| !text.trim().is_empty());
+        option.or(said).cloned()
+    };
+    let system = driving.and_then(|driving| driving.system.as_ref());
+    let append = driving.and_then(|driving| driving.append.as_ref());
+    AgentAsk {
+        attended: args.asks_program() && driving.is_some(),
+        system: given(&args.system_prompt, system),
+        append_system: given(&ask.append_system, append),
+        client: driving.map(|driving| Arc::clone(driving) as Arc<dyn Client>),
+        ..ask
+    }
 }
 
 /// A run of the agent and its printing.
@@ -68,6 +103,9 @@ struct Printing<'a> {
     app: &'a mut App,
     args: &'a Args,
     agent: AgentHandle,
+    wire: Wire,
+    /// The program, if it takes part in the session.
+    driving: Option<Arc<Driving>>,
     stream: Stream,
     ending: Ending,
     notes: Vec<String>,
@@ -92,7 +130,13 @@ enum Stopped {
 }
 
 impl<'a> Printing<'a> {
-    fn new(args: &'a Args, app: &'a mut App, agent: AgentHandle) -> Self {
+    fn new(
+        args: &'a Args,
+        app: &'a mut App,
+        agent: AgentHandle,
+        wire: Wire,
+        driving: Option<Arc<Driving>>,
+    ) -> Self {
         let stream = Stream::new(
             args.output_format == Some(OutputFormat::StreamJson),
             args.include_partial_messages,
@@ -104,6 +148,8 @@ impl<'a> Printing<'a> {
             stream,
             args,
             agent,
+            wire,
+            driving,
             app,
             notes: Vec::new(),
             waiting: 0,
@@ -115,15 +161,10 @@ impl<'a> Printing<'a> {
 
     async fn run(mut self, prompt: Option<String>) -> Outcome {
         self.stream.begin(&self.agent.opened, self.app)?;
-        let mut incoming = match prompt {
-            Some(prompt) => {
-                self.send(vec![Block::text(&prompt)], When::Queue).await;
-                self.last = true;
-                // Nothing is read: a closed channel ends at once.
-                mpsc::channel(1).1
-            }
-            None => input::lines(),
-        };
+        if let Some(prompt) = prompt {
+            self.send(vec![Block::text(&prompt)], When::Queue).await?;
+            self.last = true;
+        }
         let mut terminate = terminated()?;
         loop {
             tokio::select! {
@@ -131,7 +172,10 @@ impl<'a> Printing<'a> {
                     Some(told) => self.told(told).await?,
                     None => break,
                 },
-                line = incoming.recv(), if !self.last => self.incoming(line).await?,
+                heard = self.wire.hear() => match heard {
+                    Heard::Frame(frame) => self.app.out.json_line(&frame)?,
+                    Heard::Line(line) => self.incoming(line).await?,
+                },
                 _ = tokio::signal::ctrl_c() => self.interrupted().await,
                 () = terminate.wait() => {
                     self.stopped = Stopped::Terminated;
@@ -142,7 +186,8 @@ impl<'a> Printing<'a> {
         self.end().await
     }
 
-    async fn send(&mut self, content: Vec<Block>, when: When) {
+    async fn send(&mut self, content: Vec<Block>, when: When) -> Outcome {
+        self.state("running")?;
         self.waiting += 1;
         self.ending.begin();
         let command = Command::Prompt {
@@ -155,6 +200,15 @@ impl<'a> Printing<'a> {
             command,
         };
         self.agent.commands().send(ask).await;
+        Ok(())
+    }
+
+    /// Tells a program that takes part whether the session works, waits for it or is idle.
+    fn state(&mut self, state: &str) -> Outcome {
+        if self.driving.is_some() {
+            self.stream.state(state, self.app)?;
+        }
+        Ok(())
     }
 
     async fn incoming(&mut self, line: Option<Line>) -> Outcome {
@@ -163,13 +217,15 @@ impl<'a> Printing<'a> {
                 if self.args.replay_user_messages {
                     self.stream.replay(frame, self.app)?;
                 }
-                self.send(content, When::Queue).await;
+                self.send(content, When::Queue).await?;
             }
-            Some(Ok(Incoming::Interrupt)) => {
-                self.agent.send(Command::Interrupt).await;
+            Some(Ok(Incoming::Request { id, request })) => {
+                let (program, driving) = (&self.wire.program, self.driving.as_deref());
+                let commands = self.agent.commands();
+                Driving::requested(program, driving, &commands, &id, &request).await;
             }
-            // Kinds of a later version, and signs of life.
-            Some(Ok(Incoming::Nothing)) => {}
+            // Kinds of a later version, signs of life, and answers, which the wire hands out.
+            Some(Ok(Incoming::Nothing | Incoming::Answer { .. })) => {}
             Some(Err(why)) => {
                 self.last = true;
                 self.quit(true).await;
@@ -178,7 +234,7 @@ impl<'a> Printing<'a> {
                     .hint("send one JSON object a line: {\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"…\"}}")
                     .into());
             }
-            None => {
+            None | Some(Ok(Incoming::End)) => {
                 self.last = true;
                 if self.waiting == 0 {
                     self.quit(false).await;
@@ -219,12 +275,26 @@ impl<'a> Printing<'a> {
                     self.stream.tell(&told.event, self.app)?;
                 }
             }
+            Event::PermissionWanted(wanted) if self.driving.is_some() => {
+                self.state("requires_action")?;
+                let (program, commands) = (self.wire.program.clone(), self.agent.commands());
+                tokio::spawn(control::permission(program, commands, *wanted));
+            }
+            Event::QuestionWanted(wanted) if self.driving.is_some() && wanted.answers.is_none() => {
+                self.state("requires_action")?;
+                let (program, commands) = (self.wire.program.clone(), self.agent.commands());
+                tokio::spawn(control::question(program, commands, *wanted));
+            }
+            Event::Settled { .. } => self.state("running")?,
             Event::TurnEnded(end) => {
                 self.waiting = self.waiting.saturating_sub(1);
                 let session = self.agent.opened.session.as_str();
                 let object = self.ending.object(session, &end, self.app);
                 Ending::print(self.args.output_format, &object, &end, self.app)?;
                 self.ended = Some(*end);
+                if self.waiting == 0 {
+                    self.state("idle")?;
+                }
                 if self.is_over() {
                     self.quit(false).await;
                 }
@@ -239,7 +309,8 @@ impl<'a> Printing<'a> {
         self.last && self.waiting == 0
     }
 
-    async fn end(self) -> Outcome {
+    async fn end(mut self) -> Outcome {
+        self.wire.flush(self.app)?;
         let id = self.agent.opened.session.as_str().to_owned();
         for note in &self.notes {
             self.app.note(note);

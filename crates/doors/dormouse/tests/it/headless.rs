@@ -6,25 +6,25 @@ use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-const STREAMS: [&str; 4] = [
+pub(crate) const STREAMS: [&str; 4] = [
     "--output-format",
     "stream-json",
     "--input-format",
     "stream-json",
 ];
 
-fn user(words: &str) -> String {
+pub(crate) fn user(words: &str) -> String {
     json!({ "type": "user", "message": { "role": "user", "content": words } }).to_string()
 }
 
 /// The agent as a process with open pipes.
-struct Piped {
-    child: Child,
+pub(crate) struct Piped {
+    pub(crate) child: Child,
     lines: std::io::Lines<BufReader<ChildStdout>>,
 }
 
 impl Piped {
-    fn new(scene: &Scene, arguments: &[&str]) -> Self {
+    pub(crate) fn new(scene: &Scene, arguments: &[&str]) -> Self {
         let mut child = scene
             .machine
             .command_of(arguments)
@@ -37,19 +37,19 @@ impl Piped {
         Self { child, lines }
     }
 
-    fn send(&mut self, line: &str) {
+    pub(crate) fn send(&mut self, line: &str) {
         let stdin = self.child.stdin.as_mut().unwrap();
         writeln!(stdin, "{line}").unwrap();
         stdin.flush().unwrap();
     }
 
-    fn next(&mut self) -> Option<Value> {
+    pub(crate) fn next(&mut self) -> Option<Value> {
         let line = self.lines.next()?.unwrap();
         Some(serde_json::from_str(&line).unwrap())
     }
 
     /// Reads on to the frame of a type.
-    fn until(&mut self, kind: &str) -> Value {
+    pub(crate) fn until(&mut self, kind: &str) -> Value {
         loop {
             let frame = self.next().unwrap();
             if frame["type"] == kind {
@@ -65,9 +65,9 @@ fn prompts_come_one_a_line_until_the_input_ends() {
     // Without memories, which would be drawn by requests of their own.
     let arguments = [&STREAMS[..], &["--bare"]].concat();
     let mut agent = Piped::new(&scene, &arguments);
+    agent.send(&user("first"));
     let init = agent.next().unwrap();
     assert_eq!(init["subtype"], "init");
-    agent.send(&user("first"));
     let first = agent.until("result");
     assert_eq!(
         (&first["result"], &first["is_error"]),

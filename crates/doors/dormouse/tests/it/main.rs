@@ -13,6 +13,8 @@ mod bad_input;
 #[cfg(test)]
 mod config;
 #[cfg(test)]
+mod control;
+#[cfg(test)]
 mod doctor;
 #[cfg(test)]
 mod errors;

@@ -193,6 +193,7 @@ mod tests {
     fn command() -> HookCommand {
         HookCommand {
             line: "check".to_owned(),
+            by: dormouse_host::HookBy::Shell,
             timeout: None,
             origin: "`settings.json`".to_owned(),
         }

@@ -1,12 +1,15 @@
 //! Options of the agent without a screen, in the spellings of Claude Code where it has them.
 
+use crate::app::App;
 use crate::error::{Exit, Failure, UserError};
 use clap::{ArgGroup, ValueEnum};
 use dormouse_agent::{AgentAsk, Mode, Resume, UnknownMode};
 use dormouse_core::id::SessionId;
 use dormouse_core::usage::Usd;
+use serde_json::Value;
+use std::ffi::OsString;
 use std::io::{IsTerminal as _, Read as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Longest prompt from the standard input, in bytes; a longer text belongs into a file.
 const LONGEST_INPUT: u64 = 10 * 1024 * 1024;
@@ -69,6 +72,9 @@ pub struct Args {
     /// Repeat messages from the input on the output, with stream-json
     #[arg(hide_short_help = true, long, requires = "work")]
     pub(super) replay_user_messages: bool,
+    /// Words in place of the system prompt
+    #[arg(hide_short_help = true, long, value_name = "TEXT", requires = "work")]
+    pub(super) system_prompt: Option<String>,
     /// Words that follow the system prompt
     #[arg(hide_short_help = true, long, value_name = "TEXT", requires = "work")]
     append_system_prompt: Option<String>,
@@ -78,6 +84,9 @@ pub struct Args {
     /// Rules that refuse tool calls in this run
     #[arg(hide_short_help = true, long = "disallowedTools", visible_alias = "disallowed-tools", value_name = "RULES", num_args = 1.., requires = "work")]
     disallowed_tools: Vec<String>,
+    /// Offer these of the agent's tools only; an empty list offers none, `default` all
+    #[arg(hide_short_help = true, long, value_name = "NAMES", num_args = 1.., requires = "work")]
+    tools: Option<Vec<String>>,
     /// Folders besides this one in which files may be read and changed
     #[arg(hide_short_help = true, long, value_name = "DIR", num_args = 1.., requires = "work")]
     add_dir: Vec<PathBuf>,
@@ -93,6 +102,15 @@ pub struct Args {
     /// Without memory, instruction files and notes
     #[arg(hide_short_help = true, long, requires = "work")]
     pub(super) bare: bool,
+    /// Ask for permission through the pipes of stream-json: `stdio`
+    #[arg(hide_short_help = true, long, value_name = "TOOL", requires = "work")]
+    permission_prompt_tool: Option<String>,
+    /// Servers of tools as JSON or a file of it; those of the type `sdk` live in the program
+    #[arg(hide_short_help = true, long, value_name = "JSON", num_args = 1.., requires = "work")]
+    mcp_config: Vec<String>,
+    /// Take over from an overloaded model with this one
+    #[arg(hide_short_help = true, long, value_name = "NAME", requires = "work")]
+    pub(super) fallback_model: Option<String>,
     /// Accepted for programs that set it; stream-json is always complete
     #[arg(long, hide = true)]
     verbose: bool,
@@ -155,6 +173,40 @@ impl Args {
         Ok(prompt)
     }
 
+    /// True if the program is asked where nobody else can be.
+    pub(super) fn asks_program(&self) -> bool {
+        self.permission_prompt_tool.as_deref() == Some("stdio")
+    }
+
+    /// Names of the servers that live in the program.
+    pub(super) fn servers(&self, app: &mut App) -> Result<Vec<String>, Failure> {
+        let mut names = Vec::new();
+        for given in &self.mcp_config {
+            let text = if given.trim_start().starts_with('{') {
+                given.clone()
+            } else {
+                let read = app.system.files.read(Path::new(given), LONGEST_INPUT);
+                let bytes = read.map_err(|error| UserError::of(Exit::Unreadable, &error))?;
+                String::from_utf8_lossy(&bytes).into_owned()
+            };
+            let config: Value = serde_json::from_str(&text).map_err(|error| {
+                let what = format!("--mcp-config is no JSON: {error}");
+                UserError::new(Exit::Usage, what)
+            })?;
+            let servers = config["mcpServers"].as_object().into_iter().flatten();
+            for (name, server) in servers {
+                if server["type"] == "sdk" {
+                    names.push(name.clone());
+                } else {
+                    app.note(&format!(
+                        "the server {name} is left out: only servers inside the program are reached"
+                    ));
+                }
+            }
+        }
+        Ok(names)
+    }
+
     fn resume(&self) -> Resume {
         match &self.resume {
             Some(name) => Resume::Named(name.clone()),
@@ -180,6 +232,11 @@ impl Args {
             mode: self.mode,
             allow: rules(&self.allowed_tools),
             deny: rules(&self.disallowed_tools),
+            tools: self
+                .tools
+                .as_deref()
+                .map(rules)
+                .filter(|names| names != &["default"]),
             folders: self.add_dir.clone(),
             append_system: self.append_system_prompt.clone(),
             most_requests: self
@@ -190,6 +247,49 @@ impl Args {
             ..AgentAsk::default()
         })
     }
+}
+
+/// The command line of a program that sends lines of JSON, without the options that this version
+/// does not know, and their names: such programs are written for agents with more of them. Other
+/// command lines stay as they are, so that people hear of their mistakes.
+pub fn known_only(
+    command: &clap::Command,
+    arguments: Vec<OsString>,
+) -> (Vec<OsString>, Vec<String>) {
+    let streams = arguments
+        .windows(2)
+        .any(|two| two == ["--input-format", "stream-json"])
+        || arguments
+            .iter()
+            .any(|one| one == "--input-format=stream-json");
+    if !streams {
+        return (arguments, Vec::new());
+    }
+    let known: Vec<&str> = command
+        .get_arguments()
+        .flat_map(|known| {
+            let aliases = known.get_all_aliases().unwrap_or_default();
+            known.get_long().into_iter().chain(aliases)
+        })
+        .collect();
+    let (mut kept, mut left_out) = (Vec::new(), Vec::new());
+    let mut arguments = arguments.into_iter().peekable();
+    while let Some(argument) = arguments.next() {
+        let name = argument.to_str().and_then(|text| text.strip_prefix("--"));
+        let (name, value) = match name.map(|name| name.split_once('=').unwrap_or((name, ""))) {
+            Some(name) if !name.0.is_empty() && !known.contains(&name.0) => name,
+            _ => {
+                kept.push(argument);
+                continue;
+            }
+        };
+        left_out.push(format!("--{name}"));
+        let is_value = |next: &OsString| !next.to_string_lossy().starts_with('-');
+        if value.is_empty() && arguments.peek().is_some_and(is_value) {
+            arguments.next();
+        }
+    }
+    (kept, left_out)
 }
 
 /// Rules of an option, which stand apart by commas or blanks outside of parentheses.
@@ -218,7 +318,28 @@ fn rules(given: &[String]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::rules;
+    use super::{known_only, rules};
+    use crate::cli::Cli;
+    use clap::CommandFactory as _;
+    use std::ffi::OsString;
+
+    #[test]
+    fn options_of_other_agents_are_left_out_for_programs_alone() {
+        let line = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
+        let given = line(
+            "dormouse --output-format stream-json --verbose --setting-sources user --input-format \
+             stream-json --thinking=adaptive --strict-mcp-config --permission-mode plan",
+        );
+        let (kept, left_out) = known_only(&Cli::command(), given);
+        let expected = "dormouse --output-format stream-json --verbose --input-format stream-json \
+                        --permission-mode plan";
+        assert_eq!(kept, line(expected));
+        let names = ["--setting-sources", "--thinking", "--strict-mcp-config"];
+        assert_eq!(left_out, names);
+        let typed = line("dormouse --output-fromat json -p hi");
+        let (kept, left_out) = known_only(&Cli::command(), typed.clone());
+        assert_eq!((kept, left_out.len()), (typed, 0));
+    }
 
     #[test]
     fn rules_stand_apart_by_commas_and_blanks_outside_of_parentheses() {

@@ -21,10 +21,17 @@ pub(super) enum Incoming {
         /// The line as it came, to be repeated.
         frame: Value,
     },
-    /// A wish to stop the turn.
-    Interrupt,
+    /// A request of the program that awaits an answer.
+    Request { id: String, request: Value },
+    /// The program's answer to a request of ours.
+    Answer {
+        id: String,
+        answer: Result<Value, String>,
+    },
     /// Nothing for this version.
     Nothing,
+    /// No more lines come.
+    End,
 }
 
 #[derive(Deserialize)]
@@ -34,7 +41,11 @@ struct Frame {
     #[serde(default)]
     message: Value,
     #[serde(default)]
+    request_id: String,
+    #[serde(default)]
     request: Value,
+    #[serde(default)]
+    response: Value,
 }
 
 /// Lines of the standard input, read on a thread of their own.
@@ -65,7 +76,22 @@ fn parse(line: &str) -> Line {
             content: content(&frame.message["content"])?,
             frame: value,
         }),
-        "control_request" if frame.request["subtype"] == "interrupt" => Ok(Incoming::Interrupt),
+        "control_request" => Ok(Incoming::Request {
+            id: frame.request_id,
+            request: frame.request,
+        }),
+        "control_response" => {
+            let response = &frame.response;
+            let words = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let answer = match response["subtype"].as_str() {
+                Some("error") => Err(words(&response["error"])),
+                _ => Ok(response["response"].clone()),
+            };
+            Ok(Incoming::Answer {
+                id: words(&response["request_id"]),
+                answer,
+            })
+        }
         _ => Ok(Incoming::Nothing),
     }
 }

@@ -59,6 +59,14 @@ impl Stream {
         )
     }
 
+    /// State of the session, for programs that answer requests: they keep their pipes open by it.
+    pub(super) fn state(&self, state: &str, app: &mut App) -> Outcome {
+        let frame = json!({
+            "type": "system", "subtype": "session_state_changed", "state": state,
+        });
+        self.line(frame, app)
+    }
+
     /// Repeats a message of the input.
     pub(super) fn replay(&self, mut frame: Value, app: &mut App) -> Outcome {
         frame["isReplay"] = json!(true);
