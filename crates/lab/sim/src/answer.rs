@@ -3,6 +3,7 @@
 //! # Not here
 //! The persona that speaks without a script ([`crate::persona`]) and the wire ([`crate::spoken`]).
 
+use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -21,6 +22,60 @@ pub struct SimAnswer {
     /// moments that no script can know.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
+}
+
+/// Answer to a side call of an agent, such as drawing memories from a turn, which comes at a moment
+/// that no script can know.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SideAnswer {
+    /// Texts that a request must hold, all of them. The first is of the order itself.
+    pub when: Vec<String>,
+    /// Its blocks in order. [`FOLDER`] in them stands for the folder that the order names.
+    pub content: Vec<AnswerBlock>,
+}
+
+/// Stands in a side answer for the first absolute path in back quotes behind the text that it waits
+/// for: agents give side calls folders of their own, with names that no script can know.
+pub const FOLDER: &str = "{{folder}}";
+
+impl SideAnswer {
+    /// The answer to a request, if it is meant for it.
+    pub(crate) fn to(&self, body: &[u8]) -> Option<SimAnswer> {
+        let (first, others) = self.when.split_first()?;
+        let order = memmem::find(body, first.as_bytes())?;
+        if !others
+            .iter()
+            .all(|text| memmem::find(body, text.as_bytes()).is_some())
+        {
+            return None;
+        }
+        let behind = String::from_utf8_lossy(body.get(order..)?);
+        let folder = behind
+            .split_once("`/")
+            .and_then(|(_, rest)| rest.split_once('`'))
+            .map_or(String::new(), |(path, _)| format!("/{path}"));
+        let mut content = self.content.clone();
+        for block in &mut content {
+            if let AnswerBlock::Tool { input, .. } = block {
+                fill(input, &folder);
+            }
+        }
+        Some(SimAnswer {
+            content,
+            ..SimAnswer::default()
+        })
+    }
+}
+
+/// Puts the folder into every text of a call's input.
+fn fill(value: &mut Value, folder: &str) {
+    match value {
+        Value::String(text) => *text = text.replace(FOLDER, folder),
+        Value::Array(values) => values.iter_mut().for_each(|value| fill(value, folder)),
+        Value::Object(members) => members.values_mut().for_each(|value| fill(value, folder)),
+        _ => {}
+    }
 }
 
 /// A block of an answer.

@@ -6,7 +6,7 @@
 //! # Not here
 //! Reading files: the caller hands in their text.
 
-use crate::answer::SimAnswer;
+use crate::answer::{SideAnswer, SimAnswer};
 use crate::fault::Fault;
 use crate::tokens::UsageOverride;
 use dormouse_core::models::{ModelTable, ModelTableError};
@@ -156,6 +156,9 @@ pub struct AnswerConfig {
     /// Answers in order, written by hand or recorded. The built-in persona speaks when they have
     /// run out.
     pub script: Vec<SimAnswer>,
+    /// Answers to side calls, whenever these come: a request gets the first one that is meant for it
+    /// and that no other request has had.
+    pub side: Vec<SideAnswer>,
     /// Most tool calls the persona makes before it ends its turn.
     pub tool_rounds: Option<u32>,
     /// Characters of the persona's texts.

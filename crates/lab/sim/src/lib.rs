@@ -41,7 +41,7 @@ mod validate;
 mod weigh;
 mod write;
 
-pub use answer::{AnswerBlock, SimAnswer, StopReason};
+pub use answer::{AnswerBlock, FOLDER, SideAnswer, SimAnswer, StopReason};
 pub use cache::Billing;
 pub use config::{
     AnswerConfig, BindingMode, ConfigError, FaultRule, Limits, OpenAiConfig, SimConfig, Switches,

@@ -6,7 +6,7 @@
 //! # Not here
 //! The cache ([`crate::cache`]), limits ([`crate::limits`]) and sockets (feature `server`).
 
-use crate::answer::{AnswerBlock, SimAnswer, StopReason};
+use crate::answer::{AnswerBlock, SideAnswer, SimAnswer, StopReason};
 use crate::blocks::Place;
 use crate::cache::{Billing, Cache};
 use crate::config::{ConfigError, SimConfig};
@@ -27,6 +27,7 @@ use dormouse_core::units::{Millis, Tokens};
 use dormouse_core::usage::{TokenUsage, Usd};
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The account that asks: caches, limits and bound thinking belong to it.
@@ -97,6 +98,8 @@ pub(crate) struct State {
     diagnostics: Diagnostics,
     chats: openai::ChatCache,
     spoken: usize,
+    /// Side answers that were given, by their place in the configuration.
+    aside: BTreeSet<usize>,
     requests: u64,
 }
 
@@ -146,6 +149,7 @@ impl Simulator {
             diagnostics: Diagnostics::default(),
             chats: openai::ChatCache::default(),
             spoken: 0,
+            aside: BTreeSet::new(),
             requests: 0,
         };
         Ok(Self {
@@ -348,8 +352,26 @@ impl State {
         answer
     }
 
+    /// The first side answer that is meant for a request and was not given yet.
+    fn side_answer(&mut self, answers: &[SideAnswer], scene: &persona::Scene) -> Option<SimAnswer> {
+        let mut left = answers.iter().enumerate();
+        let (at, answer) = left.find_map(|(at, answer)| {
+            let is_left = !self.aside.contains(&at);
+            let meant = is_left.then(|| answer.to(&scene.body)).flatten()?;
+            Some((at, meant))
+        })?;
+        self.aside.insert(at);
+        Some(answer)
+    }
+
     fn next_answer(&mut self, rules: &Rules, scene: &persona::Scene) -> SimAnswer {
         let answers = &rules.config.answers;
+        // Orders of summaries and notes are the persona's: their form follows from the order.
+        if scene.written.is_none()
+            && let Some(answer) = self.side_answer(&answers.side, scene)
+        {
+            return answer;
+        }
         // Scripted answers first; the persona speaks when they have run out.
         let next = answers.script.get(self.spoken);
         if let Some(answer) = next.filter(|answer| scene.is_meant(answer)) {
