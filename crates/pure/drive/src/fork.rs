@@ -4,6 +4,7 @@
 //! the directive with the parent, so that the provider's cache is read up to there. Its records are
 //! discarded, except its usage, which is recorded in the parent's log.
 
+use crate::calls::RunsAll;
 use crate::command::{CommandId, Reply};
 use crate::config::{Config, Current, Role};
 use crate::driver::Driver;
@@ -63,6 +64,9 @@ impl Driver {
             continuations: 0,
             fallback: None,
             hooks: Arc::new(NoHookPoints),
+            // Its tools are its own and guard themselves. The rules of the conversation are about
+            // the project: by them every memory that a fork writes would need a person.
+            judge: Arc::new(RunsAll),
             turn_facts: false,
             budget: None,
             recall: false,
