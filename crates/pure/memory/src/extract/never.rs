@@ -16,6 +16,7 @@ use dormouse_guard::secrets;
 use dormouse_text::atoms::{Shape, atoms};
 use dormouse_text::duplicates::Sketch;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// Overlap from which a text repeats an instruction file. Below it, sentences of one project merely
 /// share its nouns.
@@ -71,6 +72,7 @@ pub fn found(text: &str, kind: Option<Kind>, known: &[&str]) -> Option<Never> {
     if words.count() > 2
         && known
             .iter()
+            .filter(|known| has_figures_of(known, text))
             .any(|known| sketch.overlap(&Sketch::new(known)).of_this >= REPEATS)
     {
         return Some(Never::Instructions);
@@ -83,6 +85,17 @@ pub fn found(text: &str, kind: Option<Kind>, known: &[&str]) -> Option<Never> {
     ];
     let found = checks.into_iter().find(|(holds, _)| *holds);
     found.map(|(_, never)| never)
+}
+
+/// True if a file has every figure of a text. One with other figures is another fact, however alike
+/// the words are.
+fn has_figures_of(known: &str, text: &str) -> bool {
+    let figures = |text: &str| -> BTreeSet<String> {
+        let words = text.split(|c: char| !c.is_alphanumeric());
+        let figures = words.filter(|word| word.contains(|c: char| c.is_ascii_digit()));
+        figures.map(str::to_lowercase).collect()
+    };
+    figures(text).is_subset(&figures(known))
 }
 
 /// Credential by its form, or because the sentence says that it is one.
@@ -254,13 +267,20 @@ mod tests {
                 None,
                 Some(Never::Instructions),
             ),
+            ("Service 26 listens on port 8026", Some(Kind::Project), None),
+            (
+                "Service 6 listens on port 8006",
+                Some(Kind::Project),
+                Some(Never::Instructions),
+            ),
             (
                 "We use Postgres because the team knows it",
                 Some(Kind::Project),
                 None,
             ),
         ] {
-            let known = ["Style: run cargo fmt before committing. Use clippy."];
+            let known = ["Style: run cargo fmt before committing. Use clippy.\n\
+                          Service 6 listens on port 8006."];
             assert_eq!(found(text, kind, &known), expected, "{text}");
         }
     }

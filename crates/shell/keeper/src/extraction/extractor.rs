@@ -192,6 +192,14 @@ impl Extractor {
             };
             session.note(denied).await?;
         }
+        // For a user who misses a memory: the model proposed it, and the judge said why not.
+        if !extracted.written.refused.is_empty() {
+            let refused = StateChange::Fact {
+                name: "extract.refused".to_owned(),
+                value: json!(extracted.written.refused),
+            };
+            session.note(refused).await?;
+        }
         if !extracted.written.saved.is_empty() {
             let saved = StateChange::MemorySaved {
                 detail: json!({"author": "extractor", "files": extracted.written.saved}),
