@@ -22,6 +22,7 @@ use dormouse_engine::{Asker, EngineError, Session};
 use dormouse_host::{Host, HostError, SessionAsk};
 use dormouse_keeper::extraction::RunKind;
 use dormouse_permit::{Behaviour, Mode, Origin, Rule, RuleError};
+use dormouse_system::Room;
 use dormouse_tools::{AgentPlaces, AgentTools, Toolset};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -309,13 +310,11 @@ fn judging(host: &Arc<Host>, ask: &AgentAsk, events: &EventSender) -> Result<Jud
     });
     let mut writable = vec![folder.clone(), std::env::temp_dir()];
     writable.extend(folders);
-    let judge = Judging::new(
-        permissions,
-        ask.mode,
-        ask.attended,
+    let room = Room {
         writable,
-        events.clone(),
-    );
+        hidden: host.secret_places(),
+    };
+    let judge = Judging::new(permissions, ask.mode, ask.attended, room, events.clone());
     let origin = Origin::new("the command line", folder);
     for (behaviour, rules) in [(Behaviour::Allow, &ask.allow), (Behaviour::Deny, &ask.deny)] {
         for rule in rules {

@@ -6,9 +6,9 @@ use crate::stream::EventSender;
 use dormouse_drive::{Judge, Judgement, PersonQuestion, ToolCall};
 use dormouse_host::{CallText, Permissions};
 use dormouse_permit::{Behaviour, Mode, Rule, Rules, Ruling, Verdict};
+use dormouse_system::Room;
 use dormouse_tools::Confine;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Rules in force whenever a call is judged; settings may change while a session runs.
@@ -19,8 +19,8 @@ pub(crate) struct Judging {
     permissions: PermissionSource,
     /// True if a person answers questions; without one they are refusals.
     attended: bool,
-    /// Folders below which a confined command may write.
-    writable: Vec<PathBuf>,
+    /// Files that a confined command may reach.
+    room: Room,
     events: EventSender,
     state: Mutex<State>,
 }
@@ -45,13 +45,13 @@ impl Judging {
         permissions: PermissionSource,
         mode: Mode,
         attended: bool,
-        writable: Vec<PathBuf>,
+        room: Room,
         events: EventSender,
     ) -> Self {
         Self {
             permissions,
             attended,
-            writable,
+            room,
             events,
             state: Mutex::new(State {
                 mode,
@@ -154,8 +154,8 @@ impl Judge for Judging {
 }
 
 impl Confine for Judging {
-    fn writable(&self, call: &ToolCall) -> Option<Vec<PathBuf>> {
+    fn room(&self, call: &ToolCall) -> Option<Room> {
         let (_, verdict) = self.verdict(call);
-        (verdict.ruling == Ruling::RunConfined).then(|| self.writable.clone())
+        (verdict.ruling == Ruling::RunConfined).then(|| self.room.clone())
     }
 }

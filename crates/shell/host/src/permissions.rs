@@ -13,9 +13,9 @@ pub use input::CallText;
 
 use crate::host::{Host, user_home};
 use crate::remark::Remark;
-use dormouse_core::settings::{self, LayerKind, Trust, Value, keys};
+use dormouse_core::settings::{self, FileLayer, LayerKind, Trust, Value, keys};
 use dormouse_permit::{Action, Behaviour, Call, Ground, Mode, Origin, Rule, Rules, Verdict, judge};
-use dormouse_system::Files;
+use dormouse_system::{Files, secret_places};
 use foreign::ForeignRules;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,6 +40,17 @@ pub struct Judged {
 }
 
 impl Host {
+    /// Files and folders with keys, which a confined command may not read: well-known ones of the
+    /// user's home, and Dormouse's own settings there. They need not exist.
+    pub fn secret_places(&self) -> Vec<PathBuf> {
+        let mut places = secret_places(user_home(self.system()).as_deref());
+        let own = self.places().settings_files().into_iter();
+        // Those of the project belong to it, and programs of the project may read them.
+        let own = own.filter(|(layer, _)| matches!(layer, FileLayer::Managed | FileLayer::User));
+        places.extend(own.map(|(_, file)| file));
+        places
+    }
+
     /// Rules and folders in force in the working directory.
     pub fn permissions(&self) -> Permissions {
         let places = self.places();

@@ -6,11 +6,12 @@
 //! Both streams go into the file in the order of writing. A line that prints without end fills the
 //! file up to a limit and no memory at all; what comes behind is counted.
 //!
-//! A line runs as the user, or confined: then it writes only below the folders given, and opens no
-//! socket. Confinement is asked for or not; an order that asks for it is not started without.
+//! A line runs as the user, or confined: then it writes only below the folders given, does not read the
+//! places that are hidden from it, gets no variable that seems to hold a key, and opens no socket.
+//! Confinement is asked for or not; an order that asks for it is not started without.
 //!
-//! Every process carries the mark of its session in its environment, so that [`Commands::sweep`] finds
-//! those that moved to another group, too.
+//! Every process carries the mark of its session in its environment and further signs, so that
+//! [`Commands::sweep`] finds those that moved to another group, too, and no process of others.
 //!
 //! # Not here
 //! The question whether a line may run: `dormouse-permit`. Lines that only read: [`crate::Sandbox`].
@@ -45,7 +46,8 @@ pub trait Commands: fmt::Debug + Send + Sync {
         most: Duration,
     ) -> Result<Option<(End, Vec<u8>)>, SandboxError>;
 
-    /// Kills every process that still carries the mark, and returns how many there were.
+    /// Kills every process of the session with this mark, and returns how many there were. Processes
+    /// that the caller started by other means are left alone.
     fn sweep(&self, mark: &str) -> usize;
 
     /// Confinement that an order would get here.
@@ -67,8 +69,18 @@ pub struct Order {
     pub folder_file: Option<PathBuf>,
     /// Mark of the session, for [`Commands::sweep`].
     pub mark: String,
-    /// Folders below which the line may write; `None` runs it as the user.
-    pub confined_to: Option<Vec<PathBuf>>,
+    /// Files that the line may reach; `None` runs it as the user.
+    pub confined_to: Option<Room>,
+}
+
+/// Files that a confined line may reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Room {
+    /// Folders below which it may write.
+    pub writable: Vec<PathBuf>,
+    /// Files and folders that it may not read, such as keys. Where one lies below a writable folder,
+    /// nothing new can be made in the folders between the two.
+    pub hidden: Vec<PathBuf>,
 }
 
 /// A line that was started.

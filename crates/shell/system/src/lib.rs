@@ -7,10 +7,11 @@ mod memory;
 mod processes;
 mod real;
 mod sandbox;
+mod secrets;
 mod system;
 mod world;
 
-pub use commands::{Commands, MARK, Order, Output, Running};
+pub use commands::{Commands, MARK, Order, Output, Room, Running};
 pub use error::{FileError, FileResult, Operation, OptionalFile};
 pub use files::{
     Access, AppendFile, DEEPEST_WALK, DirEntry, FileKind, Files, LockGuard, MOST_WALKED, Metadata,
@@ -25,5 +26,6 @@ pub use real::{
     RealClock, RealCommands, RealEnvironment, RealFiles, RealIds, RealProcesses, RealSandbox,
 };
 pub use sandbox::{Confinement, ENVIRONMENT, End, Finished, Program, Sandbox, SandboxError, Task};
+pub use secrets::secret_places;
 pub use system::System;
 pub use world::{Clock, Environment, EnvironmentError, Ids, Ticks};

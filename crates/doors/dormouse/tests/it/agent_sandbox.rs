@@ -147,31 +147,19 @@ fn nothing_outlives_the_session() {
     }
 }
 
-/// True if the kernel shows this process the memory of every other: Linux lets the capabilities for
-/// performance counters and administration pass before Landlock is asked.
-fn sees_all_processes() -> bool {
-    let status = RealFiles.read(std::path::Path::new("/proc/self/status"), 65_536);
-    let status = String::from_utf8(status.unwrap().to_vec()).unwrap();
-    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let effective = u64::from_str_radix(effective.unwrap().trim(), 16).unwrap();
-    let (administration, counters) = (1 << 21, 1 << 38);
-    effective & (administration | counters) != 0
-}
-
 #[test]
 fn the_agents_own_process_is_out_of_reach() {
-    let mut lines = vec![
-        "echo x > /proc/$PPID/mem".to_owned(),
-        "kill -0 $PPID".to_owned(),
-    ];
-    if sees_all_processes() {
-        eprintln!("root's commands see environments; only a user's are tried");
-    } else {
+    let lines: Vec<String> = [
+        "echo x > /proc/$PPID/mem",
+        "kill -0 $PPID",
         // The key of the provider stands in the agent's environment.
-        lines.push("cat /proc/$PPID/environ".to_owned());
-        lines.push("cat /proc/$PPID/maps".to_owned());
-        lines.push("ls /proc/$PPID/fd/ > /dev/null".to_owned());
-    }
+        "cat /proc/$PPID/environ",
+        "cat /proc/$PPID/maps",
+        "readlink -v /proc/$PPID/fd/0",
+        "readlink -v /proc/$PPID/exe",
+    ]
+    .map(str::to_owned)
+    .to_vec();
     let (_scene, results, confined) = attacked(&lines, &[]);
     for (line, result) in lines.iter().zip(&results).filter(|_| confined) {
         let refused = ["ermission denied", "not permitted"];
@@ -180,6 +168,32 @@ fn the_agents_own_process_is_out_of_reach() {
             "{line}: {result}"
         );
         assert!(!result.contains("ANTHROPIC_API_KEY"), "{line}");
+    }
+}
+
+#[test]
+fn keys_are_neither_read_nor_inherited() {
+    let key = format!("k{}", std::process::id());
+    let lines: Vec<String> = [
+        "cat $HOME/.ssh/id_rsa",
+        "cat $HOME/.netrc",
+        "cat $HOME/.dormouse/settings.toml",
+        "tar c $HOME/.aws | cat",
+        "env | grep -i api_key",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    let own = format!("anthropic.api_key = \"{key}\"\n");
+    let files = [
+        (".ssh/id_rsa", key.as_str()),
+        (".netrc", key.as_str()),
+        (".aws/credentials", key.as_str()),
+        (".dormouse/settings.toml", own.as_str()),
+    ];
+    let (_scene, results, confined) = attacked(&lines, &files);
+    for (line, result) in lines.iter().zip(&results).filter(|_| confined) {
+        assert!(!result.contains(&key), "{line}: {result}");
+        assert!(!result.contains("ANTHROPIC_API_KEY"), "{line}: {result}");
     }
 }
 

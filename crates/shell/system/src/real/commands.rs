@@ -1,21 +1,25 @@
 //! Command lines on this machine.
 //!
-//! Two threads see to each line: one copies its output into the file, one waits for its end. Like
-//! programs that only read, a confined line is started by a thread that gave up its rights.
+//! Two threads see to each line: one copies its output into the file, one waits for its end. A
+//! confined line is started by a thread that gave up its rights (`cell`).
 #![expect(
     clippy::disallowed_methods,
     reason = "a line gets the environment of this process"
 )]
 
+use super::cell::Cell;
+use super::confine::{Reading, confine_this_thread};
 use super::files::RealFiles;
-use super::sandbox::{Reading, confine_this_thread, end_of, kill_group, wait_without_reaping};
-use super::sweep::{adopt_orphans, sweep};
-use crate::commands::{Commands, MARK, Order, Output, Running};
+use super::sandbox::{end_of, kill_group, wait_without_reaping};
+use super::sweep::{Thread, sweep};
+use crate::commands::{Commands, MARK, Order, Output, Room, Running};
 use crate::files::{Access, AppendFile, Files as _};
 use crate::sandbox::{Confinement, End, SandboxError};
+use crate::secrets::is_secret_variable;
+use std::env;
 use std::io::{self, PipeReader, Read as _};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -53,7 +57,6 @@ pub struct RealCommands;
 
 impl Commands for RealCommands {
     fn start(&self, order: &Order) -> Result<Arc<dyn Running>, SandboxError> {
-        adopt_orphans();
         let failed = |source: io::Error| SandboxError::Start {
             program: order.line.clone(),
             directory: order.directory.clone(),
@@ -64,7 +67,7 @@ impl Commands for RealCommands {
             .map_err(|error| failed(io::Error::other(error)))?;
         let (reader, writer) = io::pipe().map_err(failed)?;
         let errors = writer.try_clone().map_err(failed)?;
-        let mut command = command(order);
+        let mut command = command(order).map_err(failed)?;
         command.stdout(writer).stderr(errors);
         let (confinement, child) = spawn(command, order, &failed)?;
         let group = child.id();
@@ -98,7 +101,7 @@ impl Commands for RealCommands {
 
     fn confinement(&self) -> Confinement {
         // On a thread of its own: confinement cannot be taken back.
-        let tried = thread::spawn(|| confine_this_thread(&Reading::AndWriting(Vec::new())));
+        let tried = thread::spawn(|| confine_this_thread(&Reading::AndWriting(Room::default())));
         tried
             .join()
             .unwrap_or_else(|_| Confinement::None("the trial failed".to_owned()))
@@ -111,23 +114,34 @@ fn shell() -> &'static str {
     found.unwrap_or("/bin/sh")
 }
 
-fn command(order: &Order) -> Command {
-    let mut command = Command::new(shell());
+fn command(order: &Order) -> io::Result<Command> {
+    let shell = shell();
+    let thread = Thread::of(&order.mark, shell)?;
+    let mut command = Command::new(shell);
     let mut line = order.line.clone();
     if let Some(file) = &order.folder_file {
         line.insert_str(0, LEAVE_FOLDER);
         command.env(FOLDER_FILE, file);
+    }
+    line.insert_str(0, &thread.before);
+    if order.confined_to.is_some() {
+        // A confined line needs no key: it reaches no machine that would ask for one.
+        for (name, value) in env::vars_os() {
+            if is_secret_variable(&name, &value) {
+                command.env_remove(name);
+            }
+        }
     }
     command
         .args(["-c", &line])
         .envs(QUIET)
         .env(MARK, &order.mark)
         .current_dir(&order.directory)
-        .stdin(Stdio::null());
+        .stdin(thread.input);
     #[cfg(unix)]
     // A group of its own, so that its children can be killed with it.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    command
+    Ok(command)
 }
 
 fn spawn(
@@ -135,27 +149,11 @@ fn spawn(
     order: &Order,
     failed: &dyn Fn(io::Error) -> SandboxError,
 ) -> Result<(Confinement, Child), SandboxError> {
-    let Some(writable) = &order.confined_to else {
+    let Some(room) = &order.confined_to else {
         let why = "the user allowed the line as it is".to_owned();
         return Ok((Confinement::None(why), command.spawn().map_err(failed)?));
     };
-    let reading = Reading::AndWriting(writable.clone());
-    let starter = thread::Builder::new().name("commands".to_owned());
-    let started = starter
-        .spawn(move || match confine_this_thread(&reading) {
-            Confinement::None(why) => Err(Ok(why)),
-            confinement => match command.spawn() {
-                Ok(child) => Ok((confinement, child)),
-                Err(error) => Err(Err(error)),
-            },
-        })
-        .map_err(SandboxError::Watch)?
-        .join()
-        .map_err(|_| SandboxError::Watch(io::Error::other("the starting thread failed")))?;
-    started.map_err(|unstarted| match unstarted {
-        Ok(why) => SandboxError::Unconfined { why },
-        Err(error) => failed(error),
-    })
+    Cell::of(&order.mark, room)?.start(command).map_err(failed)
 }
 
 /// State of a line, shared with its threads.

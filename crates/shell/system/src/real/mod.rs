@@ -5,8 +5,12 @@ mod beneath;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod calls;
 mod capture;
+mod cell;
 mod commands;
+mod confine;
 mod files;
+#[cfg(target_os = "linux")]
+mod hidden;
 mod opened;
 mod processes;
 mod queue;

@@ -10,18 +10,19 @@
 //! not the confinement; its output is awaited no longer than [`GRACE`].
 //!
 //! # Not here
-//! The judgement of command lines (`dormouse-guard`) and the port itself ([`crate::Sandbox`]).
+//! The rights that a thread gives up (`confine`), the judgement of command lines (`dormouse-guard`) and
+//! the port itself ([`crate::Sandbox`]).
 #![expect(
     clippy::disallowed_methods,
     reason = "a program's environment is made from that of this process"
 )]
 
+use super::confine::{Reading, confine_this_thread, search_path};
 use crate::sandbox::{
     Confinement, ENVIRONMENT, End, Finished, Program, Sandbox, SandboxError, Task,
 };
-use std::ffi::OsString;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,39 +37,6 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Bytes read at once: a quarter of a Linux pipe's buffer, so that the program seldom waits.
 const CHUNK: usize = 16 * 1024;
 
-/// Search path for programs if this process has none.
-const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-
-/// Folders of programs and their libraries, on the distributions known, and of the machine's
-/// settings only those that every program reads: where libraries lie, the time zone, the names of
-/// users, kinds of files and terminals.
-#[cfg(target_os = "linux")]
-const SYSTEM: [&str; 23] = [
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/etc/group",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d",
-    "/etc/localtime",
-    "/etc/magic",
-    "/etc/nsswitch.conf",
-    "/etc/passwd",
-    "/etc/terminfo",
-    "/etc/timezone",
-    "/opt",
-    "/nix/store",
-    "/gnu/store",
-    "/snap",
-    "/dev/zero",
-    "/dev/urandom",
-];
-
 /// Runs programs on this machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealSandbox;
@@ -81,15 +49,6 @@ impl Sandbox for RealSandbox {
     fn run_below(&self, task: &Task, readable: &[PathBuf]) -> Result<Finished, SandboxError> {
         finish(task, start(task, Reading::Below(readable.to_vec()))?)
     }
-}
-
-/// Files that a program may read.
-pub(super) enum Reading {
-    Everything,
-    /// Only below these, and not without confinement.
-    Below(Vec<PathBuf>),
-    /// Everything, and write below these.
-    AndWriting(Vec<PathBuf>),
 }
 
 /// Sees a started program to its end.
@@ -185,8 +144,6 @@ fn command(task: &Task) -> Command {
         // Variables of this process may hold keys; only those named here are passed on.
         .env_clear()
         .env("PATH", search_path(env::var_os("PATH")))
-        // A mark of no session: the end of one must not take it for a process that hid itself.
-        .env(crate::commands::MARK, "reads")
         .envs(ENVIRONMENT)
         .envs(
             ["HOME", "LANG"]
@@ -201,100 +158,6 @@ fn command(task: &Task) -> Command {
     // A group of its own, so that its children can be killed with it.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command
-}
-
-/// Only absolute directories: in a relative one lies whatever the working directory holds.
-fn search_path(path: Option<OsString>) -> OsString {
-    let path = path.unwrap_or_else(|| DEFAULT_PATH.into());
-    let absolute = env::split_paths(&path).filter(|entry| Path::is_absolute(entry));
-    env::join_paths(absolute).unwrap_or_else(|_| DEFAULT_PATH.into())
-}
-
-#[cfg(target_os = "linux")]
-pub(super) fn confine_this_thread(reading: &Reading) -> Confinement {
-    use landlock::{ABI, LandlockStatus, RulesetStatus};
-    let status = match restrict(reading) {
-        Ok(status) => status,
-        Err(error) => return Confinement::None(format!("Landlock refused: {error}")),
-    };
-    // Files first: the filter of calls does not hold what Landlock needs.
-    let writes = matches!(reading, Reading::AndWriting(_));
-    if let Err(why) = refuse_calls(writes) {
-        return Confinement::None(format!("sockets cannot be closed: {why}"));
-    }
-    match (status.ruleset, status.landlock) {
-        (RulesetStatus::FullyEnforced, _) => Confinement::Full,
-        // The first version that keeps files from being cut short.
-        (RulesetStatus::PartiallyEnforced, LandlockStatus::Available { effective_abi, .. })
-            if effective_abi >= ABI::V3 =>
-        {
-            Confinement::Partial(
-                "this kernel's Landlock does not hold back signals (6.12 does)".to_owned(),
-            )
-        }
-        (RulesetStatus::PartiallyEnforced, _) => Confinement::None(
-            "this kernel's Landlock does not protect files from being cut short (6.2 does)"
-                .to_owned(),
-        ),
-        (RulesetStatus::NotEnforced, _) => {
-            Confinement::None("this kernel has no Landlock, or it is switched off".to_owned())
-        }
-    }
-}
-
-#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-use super::calls::refuse_calls;
-
-#[cfg(all(target_os = "linux", not(target_pointer_width = "64")))]
-fn refuse_calls(_: bool) -> Result<(), String> {
-    Err("system calls of this kind of machine are not known".to_owned())
-}
-
-#[cfg(target_os = "linux")]
-fn restrict(reading: &Reading) -> Result<landlock::RestrictionStatus, landlock::RulesetError> {
-    use landlock::{
-        ABI, Access as _, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
-        RulesetCreatedAttr as _, Scope, path_beneath_rules,
-    };
-    // The first version with every restriction promised; older kernels give those they have.
-    const WANTED: ABI = ABI::V6;
-    let rules = Ruleset::default()
-        .handle_access(AccessFs::from_all(WANTED))?
-        .handle_access(AccessNet::from_all(WANTED))?
-        .scope(Scope::from_all(WANTED))?
-        .create()?;
-    // Paths that do not exist are left out of the rules.
-    let rules = match reading {
-        Reading::Everything => {
-            rules.add_rules(path_beneath_rules(["/"], AccessFs::from_read(WANTED)))?
-        }
-        Reading::AndWriting(writable) => rules
-            .add_rules(path_beneath_rules(["/"], AccessFs::from_read(WANTED)))?
-            .add_rules(path_beneath_rules(writable, AccessFs::from_all(WANTED)))?,
-        Reading::Below(readable) => {
-            let programs = search_path(env::var_os("PATH"));
-            let contents = AccessFs::ReadFile | AccessFs::ReadDir;
-            rules
-                .add_rules(path_beneath_rules(SYSTEM, AccessFs::from_read(WANTED)))?
-                .add_rules(path_beneath_rules(
-                    env::split_paths(&programs),
-                    AccessFs::from_read(WANTED),
-                ))?
-                .add_rules(path_beneath_rules(readable, contents))?
-        }
-    };
-    // Shells redirect to it all the time, and writing there changes nothing.
-    let nowhere = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate;
-    let rules = match PathFd::new("/dev/null") {
-        Ok(null) => rules.add_rule(PathBeneath::new(null, nowhere))?,
-        Err(_) => rules,
-    };
-    rules.restrict_self()
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn confine_this_thread(_: &Reading) -> Confinement {
-    Confinement::None("only Linux can confine a program".to_owned())
 }
 
 /// Messages of the threads around a program.

@@ -1,8 +1,8 @@
 //! Command lines that may change things, on the real machine.
 
 use dormouse_system::{
-    Access, Commands as _, Confinement, End, Files as _, Order, RealCommands, RealFiles, Running,
-    SandboxError,
+    Access, Commands as _, Confinement, End, Files as _, Order, RealCommands, RealFiles, Room,
+    Running, SandboxError,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -40,7 +40,10 @@ impl Place {
 
     fn confined(&self, line: &str) -> Order {
         Order {
-            confined_to: Some(vec![self.path().to_owned()]),
+            confined_to: Some(Room {
+                writable: vec![self.path().to_owned()],
+                hidden: Vec::new(),
+            }),
             ..self.order(line)
         }
     }
@@ -175,4 +178,155 @@ fn faults_are_told() {
     assert!(RealCommands.start(&order).is_err());
     let (end, _, _) = run(&place.order("no-such-program-here"));
     assert_eq!(end, Some(End::Exit(127)));
+}
+
+/// True if a process is dead, also one that nobody has looked after yet.
+fn gone(pid: &str) -> bool {
+    let stat = RealFiles.read(Path::new(&format!("/proc/{pid}/stat")), 65_536);
+    stat.map_or(true, |stat| String::from_utf8_lossy(&stat).contains(") Z"))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn children_of_the_program_around_are_left_alone() {
+    use std::os::unix::process::CommandExt as _;
+    let place = Place::new();
+    // Children as a program would have them that embeds the tools: in groups of their own, without a
+    // mark, one of them an orphan.
+    let mut own = std::process::Command::new("sleep")
+        .arg("1000")
+        .process_group(0)
+        .env_clear()
+        .spawn()
+        .unwrap();
+    let orphan = std::process::Command::new("/bin/sh")
+        .args(["-c", "setsid sleep 1000 > /dev/null 2>&1 & echo $!"])
+        .env_clear()
+        .output()
+        .unwrap();
+    let orphan = String::from_utf8(orphan.stdout).unwrap();
+    for confined in [false, true] {
+        let line = "sleep 1000 > /dev/null 2>&1 & echo $!";
+        let order = if confined && !matches!(RealCommands.confinement(), Confinement::None(_)) {
+            place.confined(line)
+        } else {
+            place.order(line)
+        };
+        let (_, swept, _) = run(&order);
+        assert_eq!(RealCommands.sweep(&order.mark), 1, "{confined}");
+        assert!(gone(swept.trim()), "{confined}: {swept}");
+        assert!(!gone(&own.id().to_string()) && !gone(orphan.trim()));
+    }
+    own.kill().unwrap();
+    own.wait().unwrap();
+    std::process::Command::new("kill")
+        .arg(orphan.trim())
+        .status()
+        .unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_that_sheds_every_sign_is_still_of_its_session() {
+    let place = Place::new();
+    if RealCommands.confinement() != Confinement::Full {
+        eprintln!("skipped: the kernel does not hold signals back");
+        return;
+    }
+    // No environment, no open files, a session of its own, and a parent that is gone.
+    let perl = "use POSIX; pipe(R, W); if (fork) { close W; print scalar <R>; exit } setsid; \
+                exit if fork; print W \"$$\\n\"; close W; POSIX::close($_) for 0..255; \
+                exec \"/usr/bin/sleep\", \"1000\"";
+    let order = place.confined(&format!("env -i /usr/bin/perl -e '{perl}'"));
+    let (end, pid, _) = run(&order);
+    assert_eq!(end, Some(End::Exit(0)), "{pid}");
+    assert!(!pid.trim().is_empty() && !gone(pid.trim()), "{pid}");
+    // The process between the two may still be on its way out.
+    assert!(RealCommands.sweep(&order.mark) >= 1);
+    assert!(gone(pid.trim()));
+}
+
+#[test]
+fn hidden_places_cannot_be_read_and_everything_else_can() {
+    let place = Place::new();
+    if let Confinement::None(why) = RealCommands.confinement() {
+        eprintln!("skipped: {why}");
+        return;
+    }
+    let home = Place::new();
+    for name in [
+        ".ssh/id",
+        ".config/gh/hosts.yml",
+        ".config/app.toml",
+        "notes.txt",
+    ] {
+        let path = home.path().join(name);
+        RealFiles
+            .create_dir_all(path.parent().unwrap(), Access::Private)
+            .unwrap();
+        RealFiles
+            .replace(&path, b"content", Access::Private)
+            .unwrap();
+    }
+    let at = home.path().display();
+    let order = |line: String| Order {
+        confined_to: Some(Room {
+            writable: vec![place.path().to_owned()],
+            hidden: dormouse_system::secret_places(Some(home.path())),
+        }),
+        ..place.order(&line)
+    };
+    let hidden = [
+        format!("cat {at}/.ssh/id"),
+        format!("cat {at}/.config/gh/hosts.yml"),
+        format!("ln -s {at}/.ssh way && cat way/id"),
+        format!("cd {at}/.ssh && cat id"),
+        format!("cat /proc/self/root{at}/.ssh/id"),
+        format!("cp -r {at} copy; cat copy/.ssh/id"),
+        "cat /etc/shadow".to_owned(),
+    ];
+    for line in hidden {
+        let (end, text, _) = run(&order(line.clone()));
+        assert_ne!(end, Some(End::Exit(0)), "{line}");
+        assert!(!text.contains("content"), "{line}: {text}");
+    }
+    let shown = [
+        format!("cat {at}/notes.txt"),
+        format!("cat {at}/.config/app.toml"),
+        format!("ls {at} && echo content"),
+        "echo content > new.txt && cat new.txt".to_owned(),
+        "/bin/sh -c 'ls / > /dev/null && echo content'".to_owned(),
+    ];
+    for line in shown {
+        let (end, text, _) = run(&order(line.clone()));
+        assert_eq!(end, Some(End::Exit(0)), "{line}: {text}");
+        assert!(text.contains("content"), "{line}: {text}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_environment_of_this_process_is_out_of_reach_also_for_root() {
+    let place = Place::new();
+    if let Confinement::None(why) = RealCommands.confinement() {
+        eprintln!("skipped: {why}");
+        return;
+    }
+    let pid = std::process::id();
+    for file in ["environ", "maps", "mem", "auxv"] {
+        let line = format!("head -c 10 /proc/{pid}/{file}");
+        let (end, text, _) = run(&place.confined(&line));
+        assert_ne!(end, Some(End::Exit(0)), "{line}: {text}");
+        assert!(
+            text.contains("ermission") || text.contains("not permitted"),
+            "{line}: {text}"
+        );
+    }
+    let (_, text, _) = run(&place.confined("grep -E 'Cap(Prm|Eff|Inh|Amb)' /proc/self/status"));
+    for line in text.lines() {
+        let held = u64::from_str_radix(line.split_whitespace().last().unwrap(), 16).unwrap();
+        // Owners and rights of files: 0, 1, 3 and 4.
+        assert_eq!(held & !0b1_1011, 0, "{line}");
+    }
+    assert_eq!(text.lines().count(), 4, "{text}");
 }

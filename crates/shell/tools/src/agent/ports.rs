@@ -5,10 +5,11 @@ use dormouse_core::hash::Hash;
 use dormouse_core::id::CallId;
 use dormouse_drive::ToolCall;
 use dormouse_model::web::WebNetwork;
+use dormouse_system::Room;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Port that learns of every file before it changes, so that the change can be taken back.
@@ -42,8 +43,8 @@ impl Changes for NoChanges {
 
 /// Port that says which commands are confined.
 pub trait Confine: fmt::Debug + Send + Sync {
-    /// Folders below which the command of this call may write; `None` runs it as the user.
-    fn writable(&self, call: &ToolCall) -> Option<Vec<PathBuf>>;
+    /// Files that the command of this call may reach; `None` runs it as the user.
+    fn room(&self, call: &ToolCall) -> Option<Room>;
 }
 
 /// Confines no command.
@@ -51,7 +52,7 @@ pub trait Confine: fmt::Debug + Send + Sync {
 pub struct Unconfined;
 
 impl Confine for Unconfined {
-    fn writable(&self, _: &ToolCall) -> Option<Vec<PathBuf>> {
+    fn room(&self, _: &ToolCall) -> Option<Room> {
         None
     }
 }

@@ -28,7 +28,7 @@ const OUTPUT_WHOLE: u64 = 2 << 20;
 /// Bytes that a result shows of a longer output, and of one that still grows.
 const OUTPUT_SHOWN: u64 = 30_000;
 /// Way out for a confined command that failed.
-const OUTSIDE: &str = "[it ran in the sandbox: no network, writes only in the project and for temporary files; \
+const OUTSIDE: &str = "[it ran in the sandbox: no network, no keys, writes only in the project and for temporary files; \
                        if it failed for that, call it again with `dangerouslyDisableSandbox`, and the user is asked]";
 /// Changed files that a result names; a formatter may touch hundreds.
 const MOST_NAMED: usize = 10;
@@ -276,14 +276,14 @@ impl Inner {
         let id = format!("bash_{}", state.started);
         // Fresh: a resumed session counts from one again.
         let fresh = self.system.ids.fresh();
-        let mut confined_to = self.confine.writable(call);
+        let mut confined_to = self.confine.room(call);
         // A folder of its own: a confined command must not reach the results of others.
         let folders = results.join("folders");
         self.system
             .files
             .create_dir_all(&folders, Access::Private)?;
-        if let Some(writable) = &mut confined_to {
-            writable.push(folders.clone());
+        if let Some(room) = &mut confined_to {
+            room.writable.push(folders.clone());
         }
         let order = Order {
             line: input.command.clone(),

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use dormouse_context::offload::ToolOutput;
 use dormouse_core::id::CallId;
 use dormouse_drive::{ToolCall, ToolHost as _};
-use dormouse_system::System;
+use dormouse_system::{Room, System};
 use dormouse_tools::{
     AGENT_TOOLS, AgentPlaces, AgentTools, Changes, Confine, NoChanges, TodoState, Unconfined,
     agent_definitions,
@@ -373,8 +373,11 @@ fn a_turn_that_is_stopped_ends_its_command() {
 struct Below(PathBuf);
 
 impl Confine for Below {
-    fn writable(&self, _: &ToolCall) -> Option<Vec<PathBuf>> {
-        Some(vec![self.0.clone()])
+    fn room(&self, _: &ToolCall) -> Option<Room> {
+        Some(Room {
+            writable: vec![self.0.clone()],
+            hidden: Vec::new(),
+        })
     }
 }
 
