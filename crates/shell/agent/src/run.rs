@@ -16,10 +16,11 @@ use crate::learning::Learning;
 use crate::protocol::{Ask, DeltaKind, Event, TaskState, Teller, Told, TurnEnd};
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::id::Seq;
-use dormouse_core::record::Record;
+use dormouse_core::record::{Record, StateChange};
 use dormouse_drive::{CommandId, Notice, Reply, WAITING_FACT};
 use dormouse_engine::{EngineError, Session, Subscription, Told as Heard};
 use dormouse_model::{Delta, Event as Piece};
+use dormouse_store::ENGINE_TIME;
 use std::collections::BTreeMap;
 use tokio::sync::mpsc;
 
@@ -138,11 +139,27 @@ impl Agent {
         Ok(false)
     }
 
+    /// Records the time that the engine took for the turn, in microseconds.
+    async fn record_time(&mut self) -> Result<(), AgentError> {
+        let spent = self.session.engine().take_time();
+        let micros = u64::try_from(spent.as_micros()).unwrap_or(u64::MAX);
+        // A clock that stands still measures nothing.
+        if micros > 0 {
+            let fact = StateChange::Fact {
+                name: ENGINE_TIME.to_owned(),
+                value: micros.into(),
+            };
+            self.session.note(fact).await?;
+        }
+        Ok(())
+    }
+
     /// Begins the work on the memory of a turn that has ended; returns whether one has.
     async fn learn(&mut self, state: &mut Loop) -> Result<bool, AgentError> {
         let Some(finished) = state.learn.take() else {
             return Ok(false);
         };
+        self.record_time().await?;
         let said = std::mem::take(&mut state.said);
         if let Some(learning) = &mut self.learning {
             learning

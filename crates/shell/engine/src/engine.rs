@@ -75,6 +75,8 @@ pub struct Engine {
     /// Records that a watcher has not dealt with yet.
     watched: Option<Vec<Record>>,
     subscribers: Subscribers,
+    /// Time that the driver has taken since it was last asked for.
+    spent: Duration,
 }
 
 impl Engine {
@@ -102,6 +104,7 @@ impl Engine {
             commands: 0,
             model_error: None,
             watched: None,
+            spent: Duration::ZERO,
         };
         // Opening may have queued effects already: the session record, a repair.
         engine.carry_out();
@@ -111,6 +114,12 @@ impl Engine {
     /// The driver, to look at.
     pub fn driver(&self) -> &Driver {
         &self.driver
+    }
+
+    /// Time that the driver's decisions have taken since the last call: planning, folding records,
+    /// making bytes. Ports are not in it.
+    pub fn take_time(&mut self) -> Duration {
+        std::mem::take(&mut self.spent)
     }
 
     /// Subscribes to events from here on. A subscriber that lags gets a snapshot.
@@ -286,13 +295,23 @@ impl Engine {
 
     fn tell_at(&mut self, now: Millis, input: Input) {
         tracing::trace!(input = input_name(&input), "handle");
+        let begun = self.clock.ticks();
         self.driver.handle(now, input);
+        self.spent += self.clock.ticks().since(begun);
         self.carry_out();
+    }
+
+    /// The driver's next effect.
+    fn poll(&mut self) -> Option<Effect> {
+        let begun = self.clock.ticks();
+        let effect = self.driver.poll();
+        self.spent += self.clock.ticks().since(begun);
+        effect
     }
 
     /// Starts every effect the driver has.
     fn carry_out(&mut self) {
-        while let Some(effect) = self.driver.poll() {
+        while let Some(effect) = self.poll() {
             match effect {
                 Effect::Do(id, work) => self.start(id, work),
                 Effect::Stop(id) => self.stop(id),
