@@ -61,6 +61,10 @@ pub fn words(remark: &Remark) -> String {
         Remark::HooksUntrusted { origin } => format!(
             "hooks of {origin} are not run until this folder is trusted (`dormouse config trust`)"
         ),
+        Remark::InstructionsUntrusted { file } => format!(
+            "instructions in `{}` are not read until this folder is trusted (`dormouse config trust`)",
+            file.display()
+        ),
         Remark::WithoutModel { why } => format!("without a model: {why}"),
         Remark::NoMemory { why }
         | Remark::IndexNearlyFull { what: why }

@@ -51,6 +51,7 @@ impl Host {
             user_home: home.as_deref(),
             project_root: repository.as_ref().map(|found| found.worktree.as_path()),
             working_dir: &current,
+            trust: self.loaded().trust,
         };
         // Without the index of memory, which changes with every memory that is saved.
         let mut all = InstructionFiles {

@@ -7,12 +7,13 @@ use crate::error::HostError;
 use crate::host::{Host, day, user_home};
 use crate::memories::limits;
 use crate::place::Which;
+use crate::remark::Remark;
 use dormouse_core::id::SessionId;
 use dormouse_core::settings::keys;
 use dormouse_keeper::instructions::{Around, DiskSource, limits as file_limits, places};
 use dormouse_memdir::Repository;
 use dormouse_memory::index;
-use dormouse_memory::instructions::{Approvals, MemoryIndex, load, render};
+use dormouse_memory::instructions::{Approvals, FileOutcome, MemoryIndex, Scope, load, render};
 use dormouse_memory::prompt;
 use dormouse_memory::snapshot::INDEX;
 use dormouse_store::{ProjectFolder, discover};
@@ -102,6 +103,7 @@ impl Host {
                 user_home: home.as_deref(),
                 project_root: repository.as_ref().map(|found| found.worktree.as_path()),
                 working_dir: &current,
+                trust: self.loaded().trust,
             };
             let loaded = load(
                 &places(&settings, around, memory_index),
@@ -109,8 +111,18 @@ impl Host {
                 &Approvals::default(),
                 &DiskSource(Arc::clone(files)),
             );
+            for line in &loaded.report {
+                if line.outcome == FileOutcome::Untrusted {
+                    let file = line.path.clone();
+                    self.remark_once(Remark::InstructionsUntrusted { file });
+                }
+            }
             texts.instructions = render(&loaded);
-            texts.known = loaded.always.iter().map(|file| file.text.clone()).collect();
+            // Without the index of memory: a memory like those that it lists would count as known, and
+            // a session that goes on would learn nothing more of their kind.
+            let files = loaded.always.iter();
+            let files = files.filter(|file| file.scope != Scope::Memory);
+            texts.known = files.map(|file| file.text.clone()).collect();
         }
         Ok(texts)
     }

@@ -76,6 +76,11 @@ pub enum Remark {
         /// Number of rules left out.
         count: usize,
     },
+    /// Instructions are not read: they stand in a project that is not trusted.
+    InstructionsUntrusted {
+        /// File they stand in.
+        file: PathBuf,
+    },
     /// Hooks are not run: they stand in a project that is not trusted.
     HooksUntrusted {
         /// File they stand in.

@@ -3,7 +3,7 @@
 //! # Not here
 //! Their order, limits and text: `dormouse_memory::instructions`.
 
-use dormouse_core::settings::{Settings, keys};
+use dormouse_core::settings::{Settings, Trust, keys};
 use dormouse_core::show::expand_home;
 use dormouse_memory::instructions::{
     Limits, Listed, MANAGED, MemoryIndex, Places, Source, SourceResult,
@@ -63,6 +63,8 @@ pub struct Around<'a> {
     pub project_root: Option<&'a Path>,
     /// Working directory of the session.
     pub working_dir: &'a Path,
+    /// Trust in that folder; instructions of a project without it are not read.
+    pub trust: Trust,
 }
 
 /// Places of instruction files.
@@ -80,6 +82,7 @@ pub fn places(settings: &Settings, around: Around<'_>, index: Option<MemoryIndex
         claude_home: claude,
         project_root: around.project_root.map(Path::to_owned),
         working_dir: around.working_dir.to_owned(),
+        untrusted: around.trust != Trust::Trusted,
         memory_index: index,
     }
 }

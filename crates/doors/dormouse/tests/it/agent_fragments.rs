@@ -139,6 +139,7 @@ fn instructions_of_folders_and_rules_come_when_a_file_there_is_read() {
         ("project/sub/deep/x.txt", "x\n"),
     ];
     let scene = Scene::new(&script, &files);
+    assert_eq!(scene.run(&["config", "trust"]).code, 0);
     let go = |prompt: &str| scene.run(&["--mode", "all", "--continue", "-p", prompt]);
     scene.run(&["--mode", "all", "-p", "first"]);
     assert_eq!(told(&scene, "speak of walruses"), 1, "{:?}", lines(&scene));

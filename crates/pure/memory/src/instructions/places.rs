@@ -22,6 +22,8 @@ pub struct Places {
     pub project_root: Option<PathBuf>,
     /// Working directory of the session.
     pub working_dir: PathBuf,
+    /// True if the user has not trusted the folder: files of the project are reported and not read.
+    pub untrusted: bool,
     /// Memory index, already cut to its own limits.
     pub memory_index: Option<MemoryIndex>,
 }

@@ -54,6 +54,8 @@ pub enum FileOutcome {
     Repeat,
     /// Outside the project and waiting for approval.
     Waiting,
+    /// File of a project whose folder the user has not trusted.
+    Untrusted,
     /// Nested deeper than `instructions.include_depth`.
     TooDeep,
     /// Too many bytes to be read at all.
@@ -79,6 +81,7 @@ impl fmt::Display for FileOutcome {
             Self::Empty => f.write_str("empty"),
             Self::Repeat => f.write_str("skipped: loaded already"),
             Self::Waiting => f.write_str("skipped: outside the project and not approved"),
+            Self::Untrusted => f.write_str("skipped: the folder is not trusted"),
             Self::TooDeep => f.write_str("skipped: includes are nested too deeply"),
             Self::TooLarge => f.write_str("skipped: too large"),
             Self::NotText => f.write_str("skipped: not a UTF-8 text"),

@@ -183,6 +183,10 @@ impl<'a> Taking<'a> {
 
     /// Reason why a file is not even read.
     fn obstacle(&mut self, found: &Found, real: &Path) -> Option<FileOutcome> {
+        // Before anything else: not even its links and its length are looked at.
+        if self.with.places.untrusted && matches!(found.scope, Scope::Project | Scope::Local) {
+            return Some(FileOutcome::Untrusted);
+        }
         // Also the end of an include cycle.
         if self.loaded.seen.contains(real) {
             return Some(FileOutcome::Repeat);

@@ -27,6 +27,102 @@ fn plant(kit: &Kit) {
     );
 }
 
+/// Instructions by every name and by way of includes, rules and folders, and a team's memory.
+fn plant_words(kit: &Kit) {
+    kit.put(
+        "project/CLAUDE.md",
+        "HOSTILE-CLAUDE\n@./more.md\n@../outside.md\n@~/private.md\n",
+    );
+    kit.put("project/AGENTS.md", "HOSTILE-AGENTS\n");
+    kit.put("project/CLAUDE.local.md", "HOSTILE-LOCAL\n");
+    kit.put("project/more.md", "HOSTILE-MORE\n");
+    kit.put("outside.md", "OUTSIDE-WORDS\n");
+    kit.put("home/private.md", "PRIVATE-WORDS\n");
+    kit.put("project/.claude/rules/all.md", "HOSTILE-RULE\n");
+    kit.put(
+        "project/.claude/rules/text.md",
+        "---\npaths: [\"**/*.txt\"]\n---\nHOSTILE-PATH-RULE\n",
+    );
+    kit.put("project/sub/CLAUDE.md", "HOSTILE-NESTED\n");
+    kit.put("project/sub/x.txt", "x\n");
+    let fact = "the staging database of zanzibar listens on port 6543";
+    kit.put(
+        "project/.dormouse/team-memory/zanzibar.md",
+        &format!(
+            "---\nname: zanzibar\ndescription: {fact}\ntype: project\n---\n{fact}.\nHOSTILE-TEAM\n"
+        ),
+    );
+    kit.put(
+        "project/.dormouse/team-memory/MEMORY.md",
+        &format!("- [zanzibar](zanzibar.md) — {fact}\n"),
+    );
+    // With memory, which the kit leaves out, but nothing that would ask the model beside.
+    kit.put(
+        "home/.dormouse/settings.toml",
+        "notes = false\nextract = false\ndream = false\n",
+    );
+}
+
+/// Everything that was sent to the model.
+fn sent(kit: &Kit) -> String {
+    let bodies = kit.model.received().into_iter();
+    let bodies = bodies.map(|request| String::from_utf8_lossy(&request.body).into_owned());
+    bodies.collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test]
+async fn instructions_and_team_memory_of_a_stranger_are_not_read() {
+    let read = || Answer::call("c1", "Read", &json!({ "file_path": "sub/x.txt" }));
+    let script = Script::new()
+        .then(read())
+        .then(Answer::text("Seen."))
+        .then(read())
+        .then(Answer::text("Seen."));
+    let kit = Kit::new(script);
+    plant_words(&kit);
+    let host = Arc::new(kit.host());
+    let ask = || AgentAsk {
+        mode: dormouse_agent::Mode::All,
+        ..kit.ask()
+    };
+    let words = "Which port has the staging database of zanzibar?";
+    let mut client = Client::new(open(Arc::clone(&host), ask()).await.unwrap());
+    client.turn(words).await;
+    client.quit().await;
+    let before = sent(&kit);
+    for word in ["HOSTILE", "OUTSIDE-WORDS", "PRIVATE-WORDS", "6543"] {
+        assert!(!before.contains(word), "{word}");
+    }
+    let remarks = host.take_remarks();
+    let left_out = remarks
+        .iter()
+        .filter(|remark| matches!(remark, Remark::InstructionsUntrusted { .. }));
+    // Three files and two rules, each named once.
+    assert_eq!(left_out.count(), 5, "{remarks:?}");
+    // The user trusts the folder: its words count. Includes still lead nowhere outside.
+    host.set_trust(None, Trust::Trusted).unwrap();
+    let mut client = kit.open(ask()).await;
+    client.turn(words).await;
+    client.quit().await;
+    let after = sent(&kit);
+    let here = [
+        "HOSTILE-CLAUDE",
+        "HOSTILE-AGENTS",
+        "HOSTILE-LOCAL",
+        "HOSTILE-MORE",
+        "HOSTILE-RULE",
+        "HOSTILE-PATH-RULE",
+        "HOSTILE-NESTED",
+        "6543",
+    ];
+    for word in here {
+        assert!(after.contains(word), "{word}");
+    }
+    for word in ["OUTSIDE-WORDS", "PRIVATE-WORDS"] {
+        assert!(!after.contains(word), "{word}");
+    }
+}
+
 #[tokio::test]
 async fn settings_and_hooks_of_a_stranger_do_nothing_and_are_named_once() {
     let script = Script::new()

@@ -393,6 +393,7 @@ fn instructions(
         user_home: user_home.as_deref(),
         project_root: repository.as_ref().map(|found| found.worktree.as_path()),
         working_dir: &current,
+        trust: host.loaded().trust,
     };
     let source = DiskSource(Arc::clone(files));
     let places = places(settings, around, memory_index);

@@ -3,6 +3,7 @@
 use crate::faults::{faults, then_all};
 use crate::kit::{Kit, MODEL, calls, settings, used};
 use dormouse_core::models::ModelTable;
+use dormouse_core::settings::Trust;
 use dormouse_engine::{AskModel, NoTools};
 use dormouse_keeper::budget::{Budget, Exhausted};
 use dormouse_keeper::instructions::{Around, DiskSource, limits, places};
@@ -276,6 +277,7 @@ fn instruction_files_are_looked_for_where_the_settings_say() {
         user_home: Some(user),
         project_root: None,
         working_dir: Path::new("/w"),
+        trust: Trust::Trusted,
     };
     let claude = |pairs: &[&str], around: Around<'_>| {
         let places = places(&settings(pairs), around, None);

@@ -150,6 +150,17 @@ fn instruction_files_are_told_with_their_fate() {
         ),
         (".claude/CLAUDE.md", "Mine.\n"),
     ]);
+    // Before the folder is trusted only the user's own are read.
+    let untrusted = json(&machine, &["status"]);
+    let outcomes: Vec<&str> = untrusted["instructions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["outcome"].as_str().unwrap())
+        .collect();
+    let skipped = "skipped: the folder is not trusted";
+    assert_eq!(outcomes, ["loaded", skipped, skipped, skipped]);
+    assert_eq!(machine.run("config trust").code, 0);
     let json = json(&machine, &["status"]);
     let rows: Vec<(&str, &str, &str)> = json["instructions"]
         .as_array()
