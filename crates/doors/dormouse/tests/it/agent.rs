@@ -14,11 +14,16 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub(crate) fn new(script: &[Value], files: &[(&str, &str)]) -> Self {
+        Self::with_side_answers(script, files, "")
+    }
+
+    /// A scene whose simulator answers side calls of the agent, too.
+    pub(crate) fn with_side_answers(script: &[Value], files: &[(&str, &str)], side: &str) -> Self {
         let machine = Machine::new(files);
         let lines: Vec<String> = script.iter().map(ToString::to_string).collect();
         machine.write("script.jsonl", &lines.join("\n"));
         // A persona that calls nothing: what comes behind the script is text.
-        machine.write("sim.toml", "[answers]\ntool_rounds = 0\n");
+        machine.write("sim.toml", &format!("[answers]\ntool_rounds = 0\n{side}"));
         // Confined commands may write in the folder for temporary files, and the tests lie in it.
         machine.write("temporary/empty", "");
         let home = machine.home();

@@ -307,6 +307,61 @@ fn sigterm_closes_the_session_in_order() {
     assert_eq!(again.code, 0, "{again:?}");
 }
 
+/// Sends a signal to the agent.
+fn signal(agent: &Piped, name: &str) {
+    let sent = Command::new("kill")
+        .args(["-s", name, &agent.child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+}
+
+#[test]
+fn the_first_interrupt_ends_the_turn_and_the_second_everything() {
+    let script = [calls(
+        "Bash",
+        &json!({ "command": "echo $$ > pid; exec sleep 1000" }),
+    )];
+    let arguments = [&STREAMS[..], &["--mode", "all"]].concat();
+    let scene = Scene::new(&script, &[]);
+    let mut agent = Piped::new(&scene, &arguments);
+    agent.send(&user("wait"));
+    agent.until("assistant");
+    signal(&agent, "INT");
+    // The turn is over, and the session is not.
+    let end = agent.until("result");
+    assert_eq!(end["is_error"], true, "{end}");
+    agent.send(&user("go on"));
+    assert_eq!(agent.until("result")["is_error"], false);
+    // The input stays open: only the signal can end it.
+    signal(&agent, "INT");
+    assert_eq!(agent.child.wait().unwrap().code(), Some(6));
+    let again = scene.run(&["--continue", "-p", "go on"]);
+    assert_eq!(again.code, 0, "{again:?}");
+}
+
+#[test]
+fn leaving_waits_for_the_memories_of_the_last_turn() {
+    let fact = "the relay of zanzibar listens on port 6543";
+    let memory = format!(
+        "---\nname: relay\ndescription: {fact}\ntype: project\nsource: \"{fact}\"\n---\n{fact}.\n"
+    );
+    // Texts are written alike in TOML and in JSON.
+    let side = format!(
+        "[[answers.side]]\nwhen = [\"You now keep the memory of this project\"]\n\
+         content = [{{ tool = \"Write\", input = {{ file_path = \"{{{{folder}}}}/relay.md\", content = {} }} }}]\n",
+        json!(memory)
+    );
+    let scene = Scene::with_side_answers(&[says("Noted.")], &[], &side);
+    let mut agent = Piped::new(&scene, &STREAMS);
+    agent.send(&user(&format!("By the way, {fact}.")));
+    agent.until("result");
+    // The input ends with the answer: nothing but the leaving program waits for the memory.
+    drop(agent.child.stdin.take());
+    assert_eq!(agent.child.wait().unwrap().code(), Some(0));
+    let listed = scene.run(&["memory", "list"]);
+    assert!(listed.stdout.contains("relay"), "{listed:?}");
+}
+
 #[test]
 fn death_at_any_line_loses_nothing_and_runs_nothing_twice() {
     let script = [

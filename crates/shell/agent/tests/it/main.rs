@@ -8,6 +8,7 @@
 
 mod disturbed;
 mod dreams;
+mod endings;
 mod hooked;
 mod hostile;
 mod kit;

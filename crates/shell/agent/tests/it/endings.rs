@@ -1,0 +1,73 @@
+//! The end of an agent: background commands get their grace, and a client in a hurry does not wait.
+
+use crate::kit::{Client, Kit};
+use dormouse_agent::{AgentAsk, Command, Mode};
+use dormouse_testkit_model::{Answer, Script};
+use serde_json::json;
+
+/// An agent with a command in the background that ends when the file `go` is there.
+async fn waiting(kit: &Kit) -> Client {
+    let ask = AgentAsk {
+        mode: Mode::All,
+        ..kit.ask()
+    };
+    let mut client = kit.open(ask).await;
+    client.turn("start it").await;
+    client
+}
+
+fn script() -> Script {
+    let line = "echo $$ > pid; until [ -e go ]; do sleep 0.02; done; echo yes > done";
+    let input = json!({ "command": line, "run_in_background": true });
+    Script::new()
+        .then(Answer::call("c1", "Bash", &input))
+        .then(Answer::text("Started."))
+}
+
+/// True while the command runs.
+fn is_alive(kit: &Kit) -> bool {
+    let stat = dormouse_system::Files::read(
+        &dormouse_system::RealFiles,
+        std::path::Path::new(&format!("/proc/{}/stat", kit.text("project/pid").trim())),
+        65_536,
+    );
+    stat.is_ok_and(|stat| !String::from_utf8_lossy(&stat).contains(") Z"))
+}
+
+#[tokio::test]
+async fn a_command_in_the_background_may_end_by_itself() {
+    let kit = Kit::new(script());
+    let mut client = waiting(&kit).await;
+    client.send(Command::Quit { now: false }).await;
+    kit.put("project/go", "");
+    while client.next().await.is_some() {}
+    client.agent.ended().await.unwrap();
+    assert_eq!(kit.text("project/done"), "yes\n");
+}
+
+#[tokio::test]
+async fn a_command_that_does_not_end_is_killed_after_its_grace() {
+    let kit = Kit::new(script());
+    let mut client = waiting(&kit).await;
+    assert!(is_alive(&kit));
+    client.send(Command::Quit { now: false }).await;
+    while client.next().await.is_some() {}
+    client.agent.ended().await.unwrap();
+    assert!(!is_alive(&kit));
+    assert_eq!(kit.text("project/done"), "");
+}
+
+#[tokio::test]
+async fn a_second_wish_to_end_does_not_wait_for_commands() {
+    let kit = Kit::new(script());
+    let mut client = waiting(&kit).await;
+    let begun = std::time::Instant::now();
+    client.send(Command::Quit { now: false }).await;
+    client.send(Command::Quit { now: true }).await;
+    while client.next().await.is_some() {}
+    client.agent.ended().await.unwrap();
+    assert!(!is_alive(&kit));
+    assert_eq!(kit.text("project/done"), "");
+    // The grace alone takes five seconds.
+    assert!(begun.elapsed().as_secs() < 5);
+}
