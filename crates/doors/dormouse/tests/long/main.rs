@@ -1,139 +1,41 @@
 //! A session of 300 turns through the agent, in a git repository, against the simulator.
 //!
 //! # Model
-//! The simulator answers by a script that waits for each turn's mark, so that calls of the layers
-//! come in between as they like. Its clock and the agent's are one clock that the test moves:
+//! The simulator answers by a script (`script`) that waits for each turn's words, so that calls of the
+//! layers come in between as they like. Its clock and the agent's are one clock that the test moves:
 //! a minute passes between turns, now and then ten minutes or three hours, and a night at each
 //! restart. The tools are real, and so are the files, the commands and their exit codes.
 //!
-//! Long: `cargo test --release -p dormouse --test long -- --ignored --nocapture`.
+//! Three quarters of a minute in a debug build; `-- --nocapture` shows the figures.
 
 #![expect(
     clippy::unwrap_used,
     reason = "helpers of tests fail by panicking, and the figures are the result"
 )]
 
+mod script;
 mod talk;
 
-use dormouse_host::{DreamAnswer, DreamAsk, Host, StatsAsk, Which};
-use dormouse_sim::{AnswerBlock, AnswerConfig, SimAnswer, SimConfig, serve};
+use dormouse_agent::Resume;
+use dormouse_core::id::SessionId;
+use dormouse_core::settings::Trust;
+use dormouse_core::units::Millis;
+use dormouse_host::{Host, StatsAsk};
+use dormouse_sim::{AnswerConfig, SimConfig, serve};
 use dormouse_system::{
-    Access, Clock as _, Files as _, ManualClock, MapEnvironment, RealClock, RealFiles, System,
+    Access, Clock, Files as _, ManualClock, MapEnvironment, RealClock, RealFiles, System, Ticks,
 };
-use serde_json::{Value, json};
+use script::{SHORT, TURNS};
+use serde_json::json;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 use talk::Talk;
 
-/// Turns of the session.
-const TURNS: usize = 300;
 /// Turns before which the agent is closed and opened again, a night later.
 const RESTARTS: [usize; 2] = [110, 215];
 const MODEL: &str = "claude-sonnet-4-5";
-
-fn mark(turn: usize) -> String {
-    format!("[turn {turn}]")
-}
-
-fn tool(tool: &str, input: Value) -> AnswerBlock {
-    AnswerBlock::tool(tool, input)
-}
-
-fn bash(command: impl Into<String>) -> AnswerBlock {
-    let command: String = command.into();
-    tool("Bash", json!({ "command": command }))
-}
-
-/// The user's words and the model's answers of a turn.
-fn turn(number: usize) -> (String, Vec<Vec<AnswerBlock>>) {
-    let file = format!("src/part{}.py", number % 7);
-    let read = || tool("Read", json!({ "file_path": file }));
-    let (words, calls) = match number % 10 {
-        0 => (
-            format!("Give {file} a limit of {}.", 1_000 + number),
-            vec![
-                vec![read()],
-                vec![bash(format!(
-                    "echo 'LIMIT_{number} = {}' >> {file}",
-                    1_000 + number
-                ))],
-            ],
-        ),
-        1 => (
-            "Run the tests.".to_owned(),
-            // They fail, as they should.
-            vec![vec![bash(format!("sh run_tests.sh {number}"))]],
-        ),
-        2 => (
-            "Show the whole trace.".to_owned(),
-            // About 200 KB.
-            vec![vec![bash(format!("seq {number} 36000"))]],
-        ),
-        3 => (
-            format!("Look at {file} and at the tests."),
-            vec![vec![read(), tool("Grep", json!({ "pattern": "LIMIT_" }))]],
-        ),
-        4 => (
-            format!("Rename the first line of {file}."),
-            vec![
-                vec![read()],
-                vec![tool(
-                    "Edit",
-                    json!({ "file_path": file, "old_string": "VERSION", "new_string": "VERSION",
-                        "replace_all": true }),
-                )],
-            ],
-        ),
-        5 => (
-            "How long is the build log?".to_owned(),
-            vec![vec![bash(format!("seq {number} 4000"))]],
-        ),
-        6 => (
-            format!(
-                "Remember: service {number} listens on port {}.",
-                8_000 + number
-            ),
-            Vec::new(),
-        ),
-        7 => (
-            "Which files changed?".to_owned(),
-            vec![
-                vec![bash("git status --short")],
-                vec![bash("git log --oneline")],
-            ],
-        ),
-        8 => (
-            "Commit it.".to_owned(),
-            vec![vec![bash(format!(
-                "git add -A && git commit -q -m 'step {number}'"
-            ))]],
-        ),
-        _ => (
-            format!("What is left to do after step {number}?"),
-            Vec::new(),
-        ),
-    };
-    let mut answers = calls;
-    answers.push(vec![AnswerBlock::text(&format!(
-        "Step {number} is done: {file} holds, the relay keeps its limit of {}.",
-        1_000 + number
-    ))]);
-    (format!("{} {words}", mark(number)), answers)
-}
-
-fn script() -> Vec<SimAnswer> {
-    let answers = (1..=TURNS).flat_map(|number| {
-        let (_, answers) = turn(number);
-        answers.into_iter().map(move |content| SimAnswer {
-            content,
-            when: Some(mark(number)),
-            ..SimAnswer::default()
-        })
-    });
-    answers.collect()
-}
 
 /// A repository with a few files and tests that fail.
 fn repository(project: &Path) {
@@ -175,42 +77,77 @@ fn repository(project: &Path) {
     git(&["commit", "--quiet", "-m", "begin"]);
 }
 
+/// Hooks of the user: each leaves its name in a file, and one refuses to push.
+fn hooks(home: &Path) {
+    let file = home.join("hooks.txt");
+    let leave = |name: &str| format!("echo {name} >> '{}'", file.display());
+    let hook = |command: String| json!([{ "hooks": [{ "type": "command", "command": command }] }]);
+    let refuse = "grep -q 'git push' && { echo 'Pushing is for people.' >&2; exit 2; }; exit 0";
+    let settings = json!({ "hooks": {
+        "SessionStart": hook(leave("SessionStart")),
+        "UserPromptSubmit": hook(leave("UserPromptSubmit")),
+        "PreToolUse": [{ "matcher": "Bash", "hooks": [{ "type": "command", "command": refuse }] }],
+        "PostToolUse": [{ "matcher": "Edit",
+            "hooks": [{ "type": "command", "command": leave("PostToolUse") }] }],
+        "Stop": hook(leave("Stop")),
+        "PreCompact": hook(leave("PreCompact")),
+        "SessionEnd": hook(leave("SessionEnd")),
+    } });
+    let file = home.join(".claude/settings.json");
+    RealFiles
+        .create_dir_all(&home.join(".claude"), Access::Private)
+        .unwrap();
+    RealFiles
+        .replace(&file, settings.to_string().as_bytes(), Access::Private)
+        .unwrap();
+}
+
+/// Days that the test moves, and durations as they are.
+#[derive(Debug)]
+struct DayClock(ManualClock, RealClock);
+
+impl Clock for DayClock {
+    fn now(&self) -> Millis {
+        self.0.now()
+    }
+
+    fn ticks(&self) -> Ticks {
+        self.1.ticks()
+    }
+}
+
+fn read(path: &Path) -> String {
+    let bytes = RealFiles.read(path, 1 << 30).unwrap();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 #[test]
-#[ignore = "some twenty seconds in release, minutes in debug"]
 fn three_hundred_turns_end_with_the_layers_at_work() {
     let root = tempfile::tempdir().unwrap();
     let (home, project) = (root.path().join("home"), root.path().join("project"));
     RealFiles.create_dir_all(&home, Access::Private).unwrap();
     RealFiles.create_dir_all(&project, Access::Private).unwrap();
     repository(&project);
+    hooks(&home);
     let clock = ManualClock::new(RealClock::new().now());
+    let environment = MapEnvironment::default();
+    environment.set_home(Some(home.clone()));
+    environment.set_current_dir(Some(project.clone()));
+    environment.set("PATH", "/usr/local/bin:/usr/bin:/bin");
+    environment.set("ANTHROPIC_API_KEY", "any");
+    environment.set("ANTHROPIC_MODEL", MODEL);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .unwrap();
-    let (address, _server) = runtime.block_on(async {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let config = SimConfig {
-            answers: AnswerConfig {
-                script: script(),
-                tool_rounds: Some(0),
-                ..AnswerConfig::default()
-            },
-            ..SimConfig::default()
-        };
-        let server = serve(config, listener, Arc::new(clock.clone())).unwrap();
-        (server.address(), server)
-    });
-    let environment = MapEnvironment::default();
-    environment.set_home(Some(home.clone()));
-    environment.set_current_dir(Some(project.clone()));
-    environment.set("PATH", "/usr/local/bin:/usr/bin:/bin");
+    let listener = runtime
+        .block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))
+        .unwrap();
+    let address = listener.local_addr().unwrap();
     environment.set("ANTHROPIC_BASE_URL", format!("http://{address}"));
-    environment.set("ANTHROPIC_API_KEY", "any");
-    environment.set("ANTHROPIC_MODEL", MODEL);
     let system = System {
-        clock: Arc::new(clock.clone()),
+        clock: Arc::new(DayClock(clock.clone(), RealClock::new())),
         env: Arc::new(environment),
         ..System::real()
     };
@@ -222,14 +159,39 @@ fn three_hundred_turns_end_with_the_layers_at_work() {
     ];
     let flags: Vec<String> = settings.map(str::to_owned).to_vec();
     let host = Arc::new(Host::open_with(&system, &home.join("managed.toml"), flags).unwrap());
-    let mut talk = runtime.block_on(Talk::open(&host, false));
+    host.set_trust(None, Trust::Trusted).unwrap();
+    // Memories lie beside the sessions of their project.
+    let session = SessionId::new("long-session");
+    let folder = host.session_folder(&session).unwrap();
+    let memory = folder.parent().unwrap().join("memory");
+    // The log of the first day, which the model goes on with: it is no good at dates.
+    let today = host.today();
+    let (year, month) = (&today[..4], &today[5..7]);
+    let log = format!("logs/{year}/{month}/{today}.md");
+    let answers = AnswerConfig {
+        script: script::script(&memory.join(&log), RESTARTS[0]),
+        side: script::side(&log),
+        tool_rounds: Some(0),
+        ..AnswerConfig::default()
+    };
+    let config = SimConfig {
+        answers,
+        ..SimConfig::default()
+    };
+    let _server = runtime.block_on(async { serve(config, listener, Arc::new(clock.clone())) });
+
+    let mut talk = runtime.block_on(Talk::open(&host, Resume::New, Some(session.clone())));
     for number in 1..=TURNS {
         if RESTARTS.contains(&number) {
             runtime.block_on(talk.close());
+            if number == RESTARTS[0] {
+                runtime.block_on(short_sessions(&host));
+            }
             clock.advance(Duration::from_hours(25));
-            talk = runtime.block_on(Talk::open(&host, true));
+            let again = Resume::Named(session.as_str().to_owned());
+            talk = runtime.block_on(Talk::open(&host, again, None));
         }
-        let (words, _) = turn(number);
+        let (words, _) = script::turn(number, &memory.join(&log));
         let answer = runtime.block_on(talk.turn(&words));
         assert!(
             answer.contains(&format!("Step {number} is done")),
@@ -242,13 +204,6 @@ fn three_hundred_turns_end_with_the_layers_at_work() {
         }));
     }
     runtime.block_on(talk.close());
-    clock.advance(Duration::from_hours(25));
-    let ask = DreamAsk {
-        now: true,
-        ..DreamAsk::default()
-    };
-    let dreamt = host.dream(&Which::Private, ask, std::future::pending, |_| {});
-    assert!(matches!(dreamt.unwrap(), DreamAnswer::Dreamt(_)));
 
     let stats = host
         .stats(&StatsAsk {
@@ -263,24 +218,58 @@ fn three_hundred_turns_end_with_the_layers_at_work() {
         .current_dir(&project)
         .output()
         .unwrap();
-    println!("{}", String::from_utf8_lossy(&text.stdout));
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    println!("{text}");
+    assert!(text.contains("prompt tokens read"), "{text}");
     let all = &stats.all;
-    assert_eq!(all.turns, TURNS as u64);
-    // 1: files and distillates, 2: clearing, 3: notes, 4: compaction; 6 was asked for above. With a
-    // daily log layer 5 leaves writing to the agent, whose answers here are scripted.
+    assert_eq!(all.turns, (TURNS + SHORT) as u64);
+    // 1: files and distillates, 2: clearing, 3: notes, 4: compaction.
     let acted = &all.acted;
     assert!(acted.offloads > 0 && acted.distillations > 0, "{stats:?}");
     assert!(acted.clearings > 0, "{stats:?}");
     assert!(acted.notes_updates > 0, "{stats:?}");
     assert!(acted.compactions() > 0, "{stats:?}");
+    // 5: every fact that the user stated, drawn from the conversation.
+    assert!(stats.memory.written_by_extraction >= 15, "{stats:?}");
+    for number in (6..=TURNS).step_by(20) {
+        let text = read(&memory.join(format!("service-{number}.md")));
+        assert!(text.contains(&format!("port {}", 8_000 + number)), "{text}");
+    }
+    // 6: a dream that came by itself, made of the log of the day.
+    assert!(acted.dreams > 0, "{stats:?}");
+    assert!(stats.memory.written_by_dreams > 0, "{stats:?}");
+    assert!(read(&memory.join("reviews.md")).contains("step 9"));
     assert!(all.cache_hit_rate.unwrap() >= 0.9, "{stats:?}");
     assert_eq!(refused(&home), 0, "requests were refused");
     // Files are as the calls left them.
-    let changed = RealFiles
-        .read(&project.join("src/part6.py"), 1 << 20)
-        .unwrap();
-    let changed = String::from_utf8(changed.to_vec()).unwrap();
+    let changed = read(&project.join("src/part6.py"));
     assert!(changed.contains("LIMIT_20 = 1020"), "{changed}");
+    assert!(changed.contains("return x + 3 + 34"), "{changed}");
+    // Hooks ran at their moments, each time.
+    let hooks = read(&home.join("hooks.txt"));
+    let ran = |name: &str| hooks.lines().filter(|line| *line == name).count();
+    let sessions = 1 + RESTARTS.len() + SHORT;
+    // A session starts anew behind a compaction, as in Claude Code.
+    let compactions = usize::try_from(acted.compactions()).unwrap();
+    assert_eq!(ran("SessionStart"), sessions + compactions);
+    assert_eq!(ran("PreCompact"), compactions);
+    assert_eq!(ran("SessionEnd"), sessions);
+    assert_eq!(ran("UserPromptSubmit"), TURNS + SHORT);
+    assert_eq!(ran("Stop"), TURNS + SHORT);
+    assert_eq!(ran("PostToolUse"), TURNS / 10);
+    let records = read(&folder.with_extension("jsonl"));
+    assert!(records.matches("Pushing is for people.").count() >= TURNS / 10);
+    // The log of the day has an entry of every tenth turn.
+    assert_eq!(read(&memory.join(&log)).lines().count(), TURNS / 10);
+}
+
+/// Sessions of one question each, on another evening.
+async fn short_sessions(host: &Arc<Host>) {
+    for number in 1..=SHORT {
+        let mut talk = Talk::open(host, Resume::New, None).await;
+        talk.turn(&script::short(number)).await;
+        talk.close().await;
+    }
 }
 
 /// Failed attempts at requests in the logs.

@@ -3,6 +3,7 @@
 use dormouse_agent::protocol::When;
 use dormouse_agent::{AgentAsk, AgentHandle, Command, Event, Mode, Resume, open};
 use dormouse_core::block::Block;
+use dormouse_core::id::SessionId;
 use dormouse_host::Host;
 use std::sync::Arc;
 
@@ -12,9 +13,10 @@ pub(crate) struct Talk {
 }
 
 impl Talk {
-    pub(crate) async fn open(host: &Arc<Host>, again: bool) -> Self {
+    pub(crate) async fn open(host: &Arc<Host>, resume: Resume, session: Option<SessionId>) -> Self {
         let ask = AgentAsk {
-            resume: if again { Resume::Newest } else { Resume::New },
+            resume,
+            session,
             mode: Mode::All,
             ..AgentAsk::default()
         };
