@@ -8,11 +8,14 @@
 //! # Not here
 //! Distilling the logs ([`crate::dream`]); the prompt's section on them ([`crate::prompt`]).
 
-use crate::snapshot::{LOGS, Snapshot};
+use crate::snapshot::{LOGS, Snapshot, is_topic};
+use crate::topic::Topic;
 use crate::transaction::{Author, Transaction};
 use crate::trust::Origin;
+use dormouse_core::show;
 use dormouse_guard::paths::SafePath;
 use jiff::civil::Date;
+use std::collections::BTreeSet;
 
 /// Path of a day's log as the prompt names it. A pattern, because a date would change the prompt.
 pub(crate) const PATTERN: &str = "logs/YYYY/MM/YYYY-MM-DD.md";
@@ -56,6 +59,47 @@ pub fn append(
     text.push('\n');
     transaction.put(snapshot, path, text);
     transaction
+}
+
+/// The memories of a change as entries of a day's log, in place of files and index. A paragraph that
+/// the log or the earlier file has is no entry; without a new one the transaction is empty.
+pub fn logged(snapshot: &Snapshot, day: Date, change: &Transaction) -> Transaction {
+    let written = log_path(day).and_then(|path| Some(snapshot.get(&path)?.text().into_owned()));
+    let written = written.unwrap_or_default();
+    let known: BTreeSet<&str> = written.lines().collect();
+    let mut entries = Vec::new();
+    for operation in &change.operations {
+        let Some(content) = operation.content.as_deref() else {
+            continue;
+        };
+        if !is_topic(&operation.path) {
+            continue;
+        }
+        let text = String::from_utf8_lossy(content);
+        let before = snapshot.get(&operation.path);
+        let before = before.map(|file| file.text().into_owned());
+        let old = before.as_deref().map(bullets).unwrap_or_default();
+        entries.extend(
+            bullets(&text)
+                .into_iter()
+                .filter(|line| !old.contains(line)),
+        );
+    }
+    entries.retain(|entry| !known.contains(entry.as_str()));
+    // Two memories of one change may share a paragraph.
+    entries.dedup();
+    let source = change.source.clone();
+    append(snapshot, day, &entries.join("\n"), change.author, source)
+}
+
+/// Paragraphs of a memory's body, each as one line of a list.
+fn bullets(text: &str) -> Vec<String> {
+    let body = text.get(Topic::read(text).body..).unwrap_or_default();
+    let paragraphs = body.split("\n\n").map(show::flat);
+    let paragraphs = paragraphs.filter(|paragraph| !paragraph.is_empty());
+    paragraphs
+        .map(|paragraph| format!("- {}", paragraph.trim_start_matches("- ")))
+        .collect()
 }
 
 /// Reminder for the conversation when the day changes within a session.
@@ -104,5 +148,40 @@ mod tests {
              `logs/2027/01/2027-01-01.md` from now on and leave the log of 2026-12-31 as it is. There \
              is no need to mention this."
         );
+    }
+
+    #[test]
+    fn memories_become_entries_each_paragraph_once() {
+        let path = |name: &str| SafePath::parse(name).unwrap();
+        let day = date(2026, 11, 16);
+        let topic = |body: &str| format!("---\nname: n\ndescription: d\n---\n{body}\n");
+        let mut snapshot = Snapshot::default();
+        let mut put = |name: &str, text: &str| {
+            let mut change = Transaction::by(Author::User, "t");
+            change.put(&snapshot, path(name), text.to_owned());
+            snapshot = change.applied(&snapshot, Millis(0));
+        };
+        put("a.md", &topic("Old rule."));
+        put("logs/2026/11/2026-11-16.md", "- Known.");
+        let mut change = Transaction::by(Author::Extractor, "t");
+        let text = topic("Old rule.\n\nNew\nrule.\n\nKnown.");
+        change.put(&snapshot, path("a.md"), text);
+        change.put(&snapshot, path("MEMORY.md"), "- [n](a.md)\n".to_owned());
+        let logged = logged(&snapshot, day, &change);
+        let written: Vec<(String, String)> = logged
+            .operations
+            .iter()
+            .map(|operation| {
+                let content = operation.content.clone().unwrap_or_default();
+                let text = String::from_utf8(content.to_vec()).unwrap();
+                (operation.path.to_string(), text)
+            })
+            .collect();
+        let expected = ("logs/2026/11/2026-11-16.md", "- Known.\n- New rule.\n");
+        assert_eq!(written, [(expected.0.to_owned(), expected.1.to_owned())]);
+        // Nothing new is no change.
+        let mut same = Transaction::by(Author::Extractor, "t");
+        same.put(&snapshot, path("b.md"), topic("Known."));
+        assert!(super::logged(&snapshot, day, &same).is_empty());
     }
 }

@@ -146,8 +146,7 @@ impl Inner {
         let mut news = Vec::new();
         let today = self.host.today();
         if told.date != today {
-            let text = format!("The date has changed from {} to {today}.", told.date);
-            news.push(status(&text));
+            news.push(status(&self.host.date_change(&told.date, &today)));
             told.date = today;
         }
         let changed = self

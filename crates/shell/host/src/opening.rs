@@ -12,6 +12,7 @@ use dormouse_core::id::SessionId;
 use dormouse_core::settings::keys;
 use dormouse_keeper::instructions::{Around, DiskSource, limits as file_limits, places};
 use dormouse_memdir::Repository;
+use dormouse_memory::daily::date_change;
 use dormouse_memory::index;
 use dormouse_memory::instructions::{Approvals, FileOutcome, MemoryIndex, Scope, load, render};
 use dormouse_memory::prompt;
@@ -50,6 +51,16 @@ impl Host {
     /// The day, as people write it.
     pub fn today(&self) -> String {
         day(self.now()).to_string()
+    }
+
+    /// Announcement that the day has changed within a session; names the new log where the agent
+    /// keeps one.
+    pub fn date_change(&self, from: &str, to: &str) -> String {
+        let daily = self.settings().switch(keys::DAILY_LOG).is_on();
+        match (from.parse(), to.parse()) {
+            (Ok(from), Ok(to)) if daily => date_change(from, to),
+            _ => format!("The date has changed from {from} to {to}."),
+        }
     }
 
     /// Texts that a session started here begins with.

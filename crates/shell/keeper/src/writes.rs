@@ -13,6 +13,7 @@ use bytes::Bytes;
 use dormouse_core::settings::{Consent, Review as ReviewSetting, Settings, keys};
 use dormouse_guard::paths::SafePath;
 use dormouse_memdir::{MemdirError, MemoryDir, Proposal};
+use dormouse_memory::daily;
 use dormouse_memory::extract::judge::{Context, Judged, Proposed, Review, Waiting, judge};
 use dormouse_memory::extract::{Span, SpanKind};
 use dormouse_memory::index::{IndexFacts, IndexPast, Limits, Missing, bounded};
@@ -82,6 +83,8 @@ pub struct JudgedWrites {
     team: Option<TeamMemory>,
     evidence: Evidence,
     today: Date,
+    /// True if memories go into the log of the day (`daily_log`), for a dream to distil.
+    daily: bool,
     index: Limits,
     written: Mutex<Written>,
 }
@@ -89,12 +92,17 @@ pub struct JudgedWrites {
 impl JudgedWrites {
     /// Writes to a keeper's directories, judged by a conversation.
     pub fn new(keeper: &Keeper, evidence: Evidence) -> Arc<Self> {
+        let settings = keeper.settings();
+        let daily = settings.switch(keys::DAILY_LOG).is_on();
+        let team = keeper.team.clone().filter(|team| team.trusted);
         Arc::new(Self {
             dir: keeper.memory.clone(),
-            team: keeper.team.clone().filter(|team| team.trusted),
+            // The log is the user's own: a dream decides what the team gets of it.
+            team: team.filter(|_| !daily),
             evidence,
             today: keeper.today(),
-            index: Limits::from_settings(&keeper.settings()),
+            daily,
+            index: Limits::from_settings(&settings),
             written: Mutex::default(),
         })
     }
@@ -142,6 +150,9 @@ impl JudgedWrites {
             };
             let judged = judge(proposed, &context);
             let transaction = match &judged {
+                Judged::Write(transaction) if self.daily => {
+                    daily::logged(snapshot, self.today, transaction)
+                }
                 Judged::Write(transaction) => signed(transaction.clone(), shared),
                 // An empty transaction: the lock is released without an entry in the journal.
                 Judged::Known(_) | Judged::Inbox(_) | Judged::Refuse(_) => {
@@ -164,9 +175,16 @@ impl JudgedWrites {
         Ok(match judged {
             Judged::Write(_) => {
                 let changes = entry.into_iter().flat_map(|entry| entry.changes);
-                let topics =
-                    changes.filter(|change| change.after.is_some() && is_topic(&change.path));
+                let topics = changes.filter(|change| {
+                    let log = daily::day_of(&change.path).is_some();
+                    change.after.is_some() && (log || is_topic(&change.path))
+                });
                 let names: Vec<SafePath> = topics.map(|change| change.path).collect();
+                if names.is_empty() {
+                    return Ok(Ok(
+                        "The log says this already; nothing was changed.".to_owned()
+                    ));
+                }
                 let told = names
                     .iter()
                     .map(SafePath::as_str)

@@ -9,7 +9,7 @@ use dormouse_core::id::{CallId, SessionId};
 use dormouse_core::record::Record;
 use dormouse_engine::AskModel;
 use dormouse_host::{Host, HostError, OpenError};
-use dormouse_system::{Access, Files as _, MapEnvironment, RealFiles, System};
+use dormouse_system::{Access, Files as _, ManualClock, MapEnvironment, RealFiles, System};
 use dormouse_testkit_model::{Answer, Script, ScriptedModel};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -22,6 +22,10 @@ pub(crate) const MODEL: &str = "claude-sonnet-4-5";
 pub(crate) struct Kit {
     root: TempDir,
     pub(crate) model: ScriptedModel,
+    /// Clock of the machine, where a test moves it.
+    pub(crate) clock: Option<ManualClock>,
+    /// Settings of the command line.
+    pub(crate) flags: Vec<String>,
 }
 
 impl Kit {
@@ -36,6 +40,8 @@ impl Kit {
         let kit = Self {
             root,
             model: ScriptedModel::new(script),
+            clock: None,
+            flags: Vec::new(),
         };
         kit.put("project/.git/HEAD", "");
         kit.settings(settings);
@@ -88,11 +94,14 @@ impl Kit {
         let env = MapEnvironment::default();
         env.set_home(Some(self.path("home")));
         env.set_current_dir(Some(self.path("project")));
-        let system = System {
+        let mut system = System {
             env: Arc::new(env),
             ..System::real()
         };
-        Host::open_with(&system, &self.path("managed.toml"), Vec::new()).unwrap()
+        if let Some(clock) = &self.clock {
+            system.clock = Arc::new(clock.clone());
+        }
+        Host::open_with(&system, &self.path("managed.toml"), self.flags.clone()).unwrap()
     }
 
     pub(crate) fn ask(&self) -> AgentAsk {

@@ -6,6 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod daily;
 mod disturbed;
 mod dreams;
 mod endings;
@@ -15,4 +16,5 @@ mod kit;
 mod limits;
 mod people;
 mod recall;
+mod switches;
 mod turns;
