@@ -174,12 +174,13 @@ impl Agent {
         };
         let checkpoints = Arc::new(Checkpoints::new(blobs(&host, &place)));
         let answers = UserAnswers::new(ask.attended);
+        let reader = services::SmallReader::new(&host);
         let tools = AgentTools::with_services(
             &system,
             places,
             Arc::clone(&checkpoints) as _,
             Arc::clone(&judge) as _,
-            services::services(&host, texts.memory.is_some(), &answers),
+            services::services(&host, texts.memory.is_some(), &answers, &reader),
         );
         let fragments = Fragments::new(&host, &tools);
         let hooks = HookRunner::new(
@@ -211,6 +212,7 @@ impl Agent {
         };
         let mut session = opened.session;
         checkpoints.attach(session.recorder());
+        reader.attach(session.recorder());
         let state = session.conversation().state();
         tools.restore_read(files_read(state));
         fragments.attach(session.recorder(), state, &texts.today);

@@ -4,13 +4,14 @@ use crate::question::UserAnswers;
 use dormouse_core::record::Windows;
 use dormouse_core::settings::{Settings, keys};
 use dormouse_core::units::Tokens;
-use dormouse_host::{Host, HostError, Overwrite, SessionMatch, Which};
+use dormouse_engine::Recorder;
+use dormouse_host::{Host, HostError, Overwrite, PageQuestion, SessionMatch, Which};
 use dormouse_model::web::SystemNetwork;
-use dormouse_tools::{MemoryDesk, SearchBy, Services, Toolset};
+use dormouse_tools::{MemoryDesk, PageReader, SearchBy, Services, Toolset};
 use serde_json::Value;
 use std::fmt::Write as _;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 /// Window below which prompt and tools are cut down, in tokens.
 const SMALL_WINDOW: Tokens = Tokens(32_000);
@@ -22,9 +23,15 @@ const MOST_PASSAGES: usize = 12;
 const ANTHROPIC_HOST: &str = "api.anthropic.com";
 
 /// Services for a session of this host.
-pub(crate) fn services(host: &Arc<Host>, memory: bool, answers: &UserAnswers) -> Services {
+pub(crate) fn services(
+    host: &Arc<Host>,
+    memory: bool,
+    answers: &UserAnswers,
+    reader: &Arc<SmallReader>,
+) -> Services {
     Services {
         people: Arc::new(answers.clone()),
+        reader: Some(Arc::clone(reader) as _),
         network: Some(Arc::new(SystemNetwork)),
         memory: memory.then(|| Arc::new(Desk(Arc::clone(host))) as _),
         search_command: host.settings().get(keys::WEB_SEARCH_COMMAND),
@@ -61,6 +68,46 @@ fn asks_anthropic(settings: &Settings) -> bool {
         rest.split(['/', ':']).next() == Some(ANTHROPIC_HOST)
     });
     credential && own
+}
+
+/// The small model as a reader of pages. Its usage goes into the log of the session.
+#[derive(Debug)]
+pub(crate) struct SmallReader {
+    host: Arc<Host>,
+    recorder: OnceLock<Recorder>,
+}
+
+impl SmallReader {
+    pub(crate) fn new(host: &Arc<Host>) -> Arc<Self> {
+        Arc::new(Self {
+            host: Arc::clone(host),
+            recorder: OnceLock::new(),
+        })
+    }
+
+    /// Names the log, which is open only after the tools are made.
+    pub(crate) fn attach(&self, recorder: Recorder) {
+        let _before = self.recorder.set(recorder);
+    }
+}
+
+impl PageReader for SmallReader {
+    fn read(&self, url: &str, page: &str, question: &str) -> Result<Option<String>, String> {
+        let said = |error: &dyn std::error::Error| dormouse_core::show::chain(error);
+        let asked = PageQuestion {
+            url,
+            page,
+            question,
+        };
+        let Some(answer) = self.host.read_page(asked).map_err(|error| said(&error))? else {
+            return Ok(None);
+        };
+        let (answer, usage) = answer.map_err(|error| said(&error))?;
+        if let Some(recorder) = self.recorder.get() {
+            recorder.account(vec![usage]);
+        }
+        Ok(Some(answer))
+    }
 }
 
 /// Memory and sessions of the project.

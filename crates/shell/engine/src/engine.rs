@@ -285,6 +285,12 @@ impl Engine {
                 self.recording.insert(id, waits);
                 Some(Input::Command(id, Box::new(Command::Note(change))))
             }
+            Outgoing::Account(reports) => {
+                self.commands += 1;
+                let id = CommandId(self.commands);
+                self.recording.insert(id, None);
+                Some(Input::Command(id, Box::new(Command::Account(reports))))
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use crate::child::run_child;
 use crate::setup::Ports;
 use crate::subscribe::Subscribers;
 use dormouse_core::hash::Hash;
-use dormouse_core::record::StateChange;
+use dormouse_core::record::{StateChange, UsageReport};
 use dormouse_core::show::chain;
 use dormouse_drive::{
     EffectId, EffectOutcome, HookAnswer, HookPoint, NotesFiles, RecallMoment, SaveFile, SavePlace,
@@ -44,6 +44,8 @@ pub(crate) enum Outgoing {
     Failed(ModelError),
     /// A change of state to record, and the place to report to once it is stored.
     Note(StateChange, Option<std::sync::mpsc::Sender<bool>>),
+    /// Usage of requests that a tool made.
+    Account(Vec<UsageReport>),
 }
 
 /// Ports and channels that every executor shares.

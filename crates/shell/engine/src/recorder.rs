@@ -1,7 +1,7 @@
 //! Records of tools and companions, while the engine moves.
 
 use crate::execute::Outgoing;
-use dormouse_core::record::StateChange;
+use dormouse_core::record::{StateChange, UsageReport};
 use std::sync::mpsc;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
@@ -23,6 +23,11 @@ impl Recorder {
     /// Records a change without waiting; lost if the session has ended.
     pub fn send(&self, change: StateChange) {
         self.0.send(Outgoing::Note(change, None)).ok();
+    }
+
+    /// Records the usage of requests without waiting; lost if the session has ended.
+    pub fn account(&self, reports: Vec<UsageReport>) {
+        self.0.send(Outgoing::Account(reports)).ok();
     }
 
     /// Records a change and waits on this thread until it is stored. Must not be called on the thread

@@ -12,6 +12,7 @@ mod key_helper;
 mod meter;
 mod once;
 pub mod providers;
+pub mod reading;
 pub mod recaller;
 pub mod side;
 pub mod tree;

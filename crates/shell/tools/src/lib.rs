@@ -18,8 +18,8 @@ mod walk;
 
 pub use agent::{
     AGENT_TOOLS, AgentPlaces, AgentTools, Changes, Confine, LEAN_TOOLS, MemoryDesk, NoChanges,
-    NoOne, People, PersonAnswer, PersonOption, PersonQuestion, SearchBy, Services, Todo, TodoState,
-    Toolset, Unconfined, agent_definitions,
+    NoOne, PageReader, People, PersonAnswer, PersonOption, PersonQuestion, SearchBy, Services,
+    Todo, TodoState, Toolset, Unconfined, agent_definitions,
 };
 pub use definitions::{TOOL_NAMES, definitions};
 pub use host::{ForkTools, MemoryWrites, Roots};

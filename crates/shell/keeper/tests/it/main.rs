@@ -19,6 +19,7 @@ mod forgery;
 mod kit;
 mod one_table;
 mod pages;
+mod reading;
 mod recall;
 mod recall_limits;
 mod selector;

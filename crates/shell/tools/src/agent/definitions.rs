@@ -139,6 +139,7 @@ fn of_services() -> Vec<Value> {
             &["url"],
             json!({
                 "url": plain(),
+                "prompt": plain(),
                 "offset": { "type": "integer", "minimum": 0 },
             }),
         ),

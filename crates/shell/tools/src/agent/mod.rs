@@ -24,7 +24,7 @@ mod web;
 
 pub use definitions::{AGENT_TOOLS, LEAN_TOOLS, SearchBy, Toolset, agent_definitions};
 pub use ports::{
-    Changes, Confine, MemoryDesk, NoChanges, NoOne, People, PersonAnswer, PersonOption,
+    Changes, Confine, MemoryDesk, NoChanges, NoOne, PageReader, People, PersonAnswer, PersonOption,
     PersonQuestion, Services, Unconfined,
 };
 pub use todo::{Todo, TodoState};

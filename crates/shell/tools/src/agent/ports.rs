@@ -124,11 +124,23 @@ impl People for NoOne {
     }
 }
 
+/// Port to a small model that reads pages of the web.
+pub trait PageReader: fmt::Debug + Send + Sync {
+    /// Answer to a question about a page, waited for on this thread; `None` if no small model is
+    /// set up.
+    ///
+    /// # Errors
+    /// The reason in one line, if the model does not answer.
+    fn read(&self, url: &str, page: &str, question: &str) -> Result<Option<String>, String>;
+}
+
 /// Services beyond files and commands. A tool whose service is missing says so when it is called.
 #[derive(Clone, Debug)]
 pub struct Services {
     /// Network for pages; `None` for none.
     pub network: Option<Arc<dyn WebNetwork>>,
+    /// Model that answers questions about pages; without one the page itself is the result.
+    pub reader: Option<Arc<dyn PageReader>>,
     /// Memory and past sessions; `None` where memory is off.
     pub memory: Option<Arc<dyn MemoryDesk>>,
     /// The person at the other end.
@@ -141,6 +153,7 @@ impl Default for Services {
     fn default() -> Self {
         Self {
             network: None,
+            reader: None,
             memory: None,
             people: Arc::new(NoOne),
             search_command: None,

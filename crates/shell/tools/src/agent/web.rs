@@ -33,16 +33,21 @@ const KEPT_FOR: i64 = 15 * 60 * 1_000;
 const MOST_KEPT: usize = 32;
 /// Bytes of an error page that are shown: the reason stands at its beginning.
 const LONGEST_ERROR: usize = 1_000;
+/// Bytes of a result that are left to the notes around a page.
+const ROOM: usize = 500;
+/// Bytes of the reason why a question was not answered; the page needs the room.
+const LONGEST_REASON: usize = 200;
 /// Time for a search command to answer.
 const SEARCH_TIME: Duration = Duration::from_mins(1);
 /// Bytes that are kept of a search command's output.
 const SEARCH_OUTPUT: u64 = 30_000;
 
-/// Input of `WebFetch`. The prompt of other agents' tool is accepted and not needed: the page itself
-/// is the result.
+/// Input of `WebFetch`. A small model answers the prompt from the page; with an offset, without a
+/// prompt or without such a model the page itself is the result.
 #[derive(Debug, Deserialize)]
 pub(super) struct Fetch {
     url: String,
+    prompt: Option<String>,
     offset: Option<u64>,
 }
 
@@ -92,7 +97,27 @@ impl Inner {
             self.pages.put(&key, now, &text);
             text
         };
-        part(&text, input.offset.unwrap_or(0))
+        let question = input.prompt.as_deref().map(str::trim);
+        let question = question.filter(|asked| !asked.is_empty() && input.offset.is_none());
+        let (Some(question), Some(reader)) = (question, &self.services.reader) else {
+            return part(&text, input.offset.unwrap_or(0));
+        };
+        match reader.read(&key, &text, question) {
+            Ok(Some(answer)) => Ok(format!(
+                "{answer}\n\n[answered by a small model from {key}, {} bytes; `offset` 0 shows the page \
+                 itself]",
+                text.len()
+            )),
+            Ok(None) => part(&text, 0),
+            // The page is there all the same.
+            Err(why) => {
+                let why = shorten(&why, LONGEST_REASON);
+                let page = part(&text, 0)?;
+                Ok(format!(
+                    "[`prompt` was not answered: {why}; this is the page]\n\n{page}"
+                ))
+            }
+        }
     }
 
     fn fetched(&self, mut url: Uri) -> Result<String, Failure> {
@@ -308,8 +333,7 @@ fn part(text: &str, offset: u64) -> Reply {
         )));
     }
     let rest = &text[text.floor_char_boundary(from)..];
-    // Room for the note at the end.
-    let shown = shorten(rest, LONGEST_RESULT - 200);
+    let shown = shorten(rest, LONGEST_RESULT - ROOM);
     if shown.len() == rest.len() {
         return Ok(if rest.is_empty() {
             "[the page is empty]".to_owned()
