@@ -33,14 +33,16 @@ use std::sync::Arc;
 pub(crate) struct CompactRun {
     job: CompactionJob,
     rule: CompactRule,
-    trigger: Trigger,
+    pub(crate) trigger: Trigger,
     wishes: Vec<String>,
     /// Output of the hooks after the summary; they run once, even if it is rejected later.
-    said_after: Option<Vec<RestoredPart>>,
+    pub(crate) said_after: Option<Vec<RestoredPart>>,
     /// True if the hooks after the summary are running.
-    after_hooks: bool,
-    parts: Vec<RestoredPart>,
-    prefix: Option<Arc<RenderedPrefix>>,
+    pub(crate) after_hooks: bool,
+    pub(crate) parts: Vec<RestoredPart>,
+    /// Summary that will be committed.
+    pub(crate) summary: String,
+    pub(crate) prefix: Option<Arc<RenderedPrefix>>,
     /// Boundary that is being stored.
     boundary: Option<Seq>,
     pub(crate) then: Then,
@@ -101,6 +103,7 @@ impl Driver {
             wishes,
             said_after: None,
             after_hooks: false,
+            summary: String::new(),
             parts: Vec::new(),
             prefix: None,
             boundary: None,
@@ -112,7 +115,7 @@ impl Driver {
     }
 
     /// Passes an event to the job and executes its next step.
-    fn compaction_event(&mut self, mut run: Box<CompactRun>, event: Event) {
+    pub(crate) fn compaction_event(&mut self, mut run: Box<CompactRun>, event: Event) {
         let rule = run.rule.clone();
         let step = self.with_job(&rule, |cx| run.job.handle(cx, event));
         self.compaction_step(run, step);
@@ -150,7 +153,8 @@ impl Driver {
                 return;
             }
             Step::Ask(ask) => self.ask_for_summary(*ask),
-            Step::Restore { files } => {
+            Step::Restore { files, summary } => {
+                run.summary = summary;
                 self.outbox.start(Running::Restore, Work::Restore { files });
             }
             Step::Commit(boundary) => match self.emit(Body::Boundary(boundary)) {
@@ -275,37 +279,6 @@ impl Driver {
             Some(Job::Provider(run)) => self.provider_hooks_ran(*run, answer),
             other => self.job = other,
         }
-    }
-
-    pub(crate) fn restored(&mut self, outcome: EffectOutcome) {
-        let (parts, prefix) = match outcome {
-            EffectOutcome::Restored { parts, prefix } => (parts, prefix),
-            _ => (Vec::new(), None),
-        };
-        match self.job.take() {
-            Some(Job::Compact(mut run)) => {
-                run.parts = parts;
-                run.prefix = prefix;
-                if run.said_after.is_none() && self.hooks_compaction() {
-                    let point = HookPoint::AfterCompaction {
-                        trigger: run.trigger,
-                    };
-                    run.after_hooks = true;
-                    self.outbox.start(Running::Hooks, Work::Hooks(point));
-                    self.job = Some(Job::Compact(run));
-                    return;
-                }
-                self.restored_all(run);
-            }
-            other => self.job = other,
-        }
-    }
-
-    fn restored_all(&mut self, mut run: Box<CompactRun>) {
-        run.after_hooks = false;
-        let mut parts = std::mem::take(&mut run.parts);
-        parts.extend(run.said_after.iter().flatten().cloned());
-        self.compaction_event(run, Event::Restored(parts));
     }
 
     /// Continues a job whose boundary the store has confirmed.

@@ -127,6 +127,8 @@ pub enum HookPoint {
     AfterCompaction {
         /// Cause of the compaction.
         trigger: Trigger,
+        /// Summary that replaces the messages.
+        summary: String,
     },
     /// Before a prompt becomes a message; hooks may keep it out or add to it.
     Prompt {

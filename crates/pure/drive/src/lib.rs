@@ -28,6 +28,7 @@ mod outbox;
 mod refold;
 mod request;
 mod response;
+mod restoring;
 mod server_edits;
 mod snapshot;
 mod turn;
@@ -59,6 +60,8 @@ pub const QUEUE_FACT: &str = "queue";
 /// Name of the fact that records the end of a turn: how it ended and after how many requests. Hosts
 /// rebuild what they showed from it.
 pub const TURN_FACT: &str = "turn";
+/// Name of the fact that the fallback model has taken the conversation over.
+pub const TAKEOVER_FACT: &str = "takeover";
 
 /// Name prefix of facts about calls that wait for a person; null when the person has answered.
 pub const WAITING_FACT: &str = "waiting/";

@@ -3,6 +3,7 @@
 //! A refold reads the whole log. It is rare and started by the user or by a fallback, never by a
 //! layer.
 
+use crate::TAKEOVER_FACT;
 use crate::command::{CommandId, Reply, SwitchModel};
 use crate::driver::Driver;
 use crate::effect::{SaveFile, SavePlace, Work};
@@ -19,7 +20,8 @@ use dormouse_context::path::{Leaf, path};
 use dormouse_context::prefix::RenderedPrefix;
 use dormouse_context::target::Target;
 use dormouse_core::id::RecordId;
-use dormouse_core::record::{Body, Record};
+use dormouse_core::record::{Body, Record, StateChange};
+use serde_json::json;
 use std::sync::Arc;
 
 /// Change that waits for the log to be read.
@@ -99,9 +101,10 @@ impl Driver {
             Refold::Undo { target, .. } => self.undo(&records, target.as_ref()).map(Reply::Undone),
             Refold::Rewind { to, .. } => self.rewind(&records, &to).map(|()| Reply::Done),
             Refold::Model { switch, why, then } => {
+                let (taken_from, reason) = (self.config.model.clone(), why.clone());
                 let result = self.use_model(&records, *switch, why);
                 if let Then::Turn = then {
-                    match result {
+                    match result.and_then(|()| self.record_takeover(&taken_from, &reason)) {
                         Ok(()) => self.set_phase(Phase::Tidying(Moment::BeforeRequest)),
                         Err(error) => self.fail_turn(error),
                     }
@@ -211,6 +214,14 @@ impl Driver {
             why,
         });
         Ok(())
+    }
+
+    /// Records that another model has taken the conversation over, for screens and for the figures.
+    fn record_takeover(&mut self, from: &str, why: &str) -> Result<(), DriveError> {
+        self.note(StateChange::Fact {
+            name: TAKEOVER_FACT.to_owned(),
+            value: json!({ "from": from, "to": self.config.model, "why": why }),
+        })
     }
 
     /// Switches to another prefix from the next request on; the cache miss is announced.

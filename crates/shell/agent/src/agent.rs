@@ -11,11 +11,12 @@ use crate::hooks::HookRunner;
 use crate::judge::Judging;
 use crate::learning::Learning;
 use crate::prefix::Words;
-use crate::protocol::{OpenedSession, PROTOCOL};
+use crate::protocol::{EffortLevel, OpenedSession, PROTOCOL};
 use crate::question::UserAnswers;
 use crate::stream::{EventSender, stream};
 use crate::{prefix, services, surroundings};
 use dormouse_core::id::SessionId;
+use dormouse_core::settings::keys;
 use dormouse_core::usage::Usd;
 use dormouse_drive::Opened;
 use dormouse_engine::{Asker, EngineError, Session};
@@ -131,6 +132,20 @@ pub(crate) struct Agent {
     pub(crate) learning: Option<Learning>,
     pub(crate) hooks: Arc<HookRunner>,
     pub(crate) events: EventSender,
+    /// Wishes for the requests, apart from the settings.
+    pub(crate) wishes: Wishes,
+    /// Wishes it was opened with, for the session that follows a clear.
+    pub(crate) ask: AgentAsk,
+}
+
+/// Model and effort of a session, and who chose them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wishes {
+    /// Model of the settings when it was looked at last; `None` if the caller or a person named one,
+    /// which then stays.
+    pub(crate) from_settings: Option<String>,
+    /// Effort that a person chose; `None` for the model's own.
+    pub(crate) effort: Option<EffortLevel>,
 }
 
 /// Opens a session with tools, permissions and memory, and starts its task. Needs a tokio runtime.
@@ -141,20 +156,28 @@ pub(crate) struct Agent {
 /// written.
 pub async fn open(host: Arc<Host>, ask: AgentAsk) -> Result<AgentHandle, AgentError> {
     let (events, stream) = stream();
-    let (agent, opened) = Agent::open(host, ask, events).await?;
+    let (agent, opened) = Agent::open(host, ask, "startup", events).await?;
     Ok(AgentHandle::start(agent, opened, stream))
 }
 
 impl Agent {
-    async fn open(
+    /// Opens a session. `source` is what hooks are told of a new one: `startup`, or `clear` if it
+    /// takes the place of another.
+    pub(crate) async fn open(
         host: Arc<Host>,
         ask: AgentAsk,
+        source: &str,
         events: EventSender,
     ) -> Result<(Self, OpenedSession), AgentError> {
         let system = host.system().clone();
         let folder = host.places().current_dir.clone();
         let texts = host.session_texts()?;
         let judge = Arc::new(judging(&host, &ask, &events)?);
+        let settings = host.settings();
+        let wishes = Wishes {
+            from_settings: settings.get(keys::MODEL).filter(|_| ask.model.is_none()),
+            effort: None,
+        };
         let toolset = services::toolset(&host, texts.memory.is_some());
         offer_only(ask.tools.as_deref(), toolset, &judge, &folder)?;
         let client = ask.client.as_ref();
@@ -221,7 +244,8 @@ impl Agent {
         if !resumed {
             begin.push(surroundings::fragment(&system, &folder, &texts.today));
         }
-        begin.extend(hooks.session_start(resumed, session.model()).await);
+        let source = if resumed { "resume" } else { source };
+        begin.extend(hooks.session_start(source, session.model()).await);
         if !begin.is_empty() {
             session.inject(begin).await?;
         }
@@ -246,6 +270,8 @@ impl Agent {
             answers,
             hooks,
             events,
+            wishes,
+            ask,
         };
         Ok((agent, facts))
     }

@@ -62,7 +62,12 @@ impl AgentHandle {
 
     /// The next event; `None` after the last.
     pub async fn next(&mut self) -> Option<Told> {
-        self.events.next().await
+        let told = self.events.next().await?;
+        // A cleared session is followed by another.
+        if let Event::Opened(opened) = &told.event {
+            self.opened = (**opened).clone();
+        }
+        Some(told)
     }
 
     /// Durable events behind a record, read from the log: for a client that was told it lagged.

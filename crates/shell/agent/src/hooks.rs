@@ -170,8 +170,7 @@ impl HookRunner {
     }
 
     /// Hooks of a session that begins or goes on: fragments for the model.
-    pub(crate) async fn session_start(&self, resumed: bool, model: &str) -> Vec<Injection> {
-        let source = if resumed { "resume" } else { "startup" };
+    pub(crate) async fn session_start(&self, source: &str, model: &str) -> Vec<Injection> {
         let more = json!({ "source": source, "model": model });
         let merged = self.run(HookEvent::SessionStart, Some(source), more).await;
         let fragment = |text: String| Injection {
@@ -183,9 +182,9 @@ impl HookRunner {
     }
 
     /// Hooks at the end of a session; their answers change nothing.
-    pub(crate) async fn session_end(&self) {
-        let more = json!({ "reason": "other" });
-        self.run(HookEvent::SessionEnd, Some("other"), more).await;
+    pub(crate) async fn session_end(&self, reason: &str) {
+        let more = json!({ "reason": reason });
+        self.run(HookEvent::SessionEnd, Some(reason), more).await;
     }
 
     /// Hooks that tell a person who looks elsewhere; nothing waits for them.
@@ -247,15 +246,17 @@ impl Hooks for HookRunner {
         })
     }
 
-    fn after(&self, trigger: Trigger) -> HookFuture<Vec<RestoredPart>> {
+    fn after(&self, trigger: Trigger, summary: &str) -> HookFuture<Vec<RestoredPart>> {
         let runner = self.clone();
+        let summary = summary.to_owned();
         Box::pin(async move {
-            let name = trigger_name(trigger);
-            let more = json!({ "trigger": name });
-            runner.run(HookEvent::PostCompact, Some(name), more).await;
+            // In the order of Claude Code: the summary is told last.
             let more = json!({ "source": "compact" });
             let event = HookEvent::SessionStart;
             let merged = runner.run(event, Some("compact"), more).await;
+            let name = trigger_name(trigger);
+            let more = json!({ "trigger": name, "compact_summary": summary });
+            runner.run(HookEvent::PostCompact, Some(name), more).await;
             let part = |text: String| RestoredPart {
                 kind: RestoredKind::Hook,
                 name: "SessionStart hook".to_owned(),

@@ -14,6 +14,7 @@ mod commands;
 use crate::agent::{Agent, AgentError};
 use crate::learning::Learning;
 use crate::protocol::{Ask, DeltaKind, Event, TaskState, Teller, Told, TurnEnd};
+use closing::closed;
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::id::Seq;
 use dormouse_core::record::{Record, StateChange};
@@ -53,6 +54,8 @@ struct Loop {
     /// Set when a turn has ended and memories may be drawn from it; true if it was answered.
     learn: Option<bool>,
     quit: Option<Quit>,
+    /// Number of the ask to begin anew.
+    clear: Option<u64>,
 }
 
 /// Wish of the client to end the agent.
@@ -64,7 +67,31 @@ struct Quit {
 impl Agent {
     /// Runs until a client quits, then closes the session.
     pub(crate) async fn run(mut self, mut commands: mpsc::Receiver<Ask>) -> Result<(), AgentError> {
-        let mut state = Loop {
+        loop {
+            let mut state = self.begin_loop();
+            self.tell_waiting(&mut state);
+            let ran = self.serve(&mut state, &mut commands).await;
+            match (ran, state.clear) {
+                (Ok(()), Some(ask)) => {
+                    let events = self.events.clone();
+                    match Box::pin(self.cleared(&mut state, &mut commands, ask)).await {
+                        Ok(next) => self = next,
+                        Err(error) => {
+                            closed(&events, Some(&error));
+                            return Err(error);
+                        }
+                    }
+                }
+                (ran, _) => {
+                    let closed = Box::pin(self.close(&mut state, &mut commands)).await;
+                    return ran.and(closed);
+                }
+            }
+        }
+    }
+
+    fn begin_loop(&self) -> Loop {
+        Loop {
             told: self.session.subscribe(),
             teller: Teller::new(self.host.models()),
             told_until: self.session.driver().heads().1,
@@ -74,11 +101,8 @@ impl Agent {
             said: String::new(),
             learn: None,
             quit: None,
-        };
-        self.tell_waiting(&mut state);
-        let ran = self.serve(&mut state, &mut commands).await;
-        let closed = Box::pin(self.close(&mut state, &mut commands)).await;
-        ran.and(closed)
+            clear: None,
+        }
     }
 
     async fn serve(
@@ -94,7 +118,7 @@ impl Agent {
             }
             self.replies(state);
             if state.under_way.is_empty() {
-                if state.quit.is_some() {
+                if state.quit.is_some() || state.clear.is_some() {
                     // A client that leaves with the end of a turn has the turn's memories all the
                     // same.
                     self.learn(state).await?;
@@ -230,6 +254,8 @@ impl Agent {
             Heard::Answer(piece) => self.piece(piece),
             Heard::Stored(records) => self.stored(state, &records),
             Heard::Started(call) => self.events.tell(Event::ToolRunning { call }),
+            // The takeover's own record says why.
+            Heard::Notice(Notice::ModelChanged { .. }) => self.tell_changed(),
             Heard::Notice(notice) => {
                 if !is_recorded(&notice) {
                     let text = notice.to_string();

@@ -116,8 +116,8 @@ impl Executor {
             Work::Hooks(HookPoint::BeforeCompaction { trigger, wishes }) => {
                 EffectOutcome::HooksRan(ports.hooks.before(trigger, &wishes).await)
             }
-            Work::Hooks(HookPoint::AfterCompaction { trigger }) => {
-                let parts = ports.hooks.after(trigger).await;
+            Work::Hooks(HookPoint::AfterCompaction { trigger, summary }) => {
+                let parts = ports.hooks.after(trigger, &summary).await;
                 EffectOutcome::HooksRan(HookAnswer {
                     parts,
                     ..HookAnswer::default()

@@ -83,8 +83,9 @@ pub trait Hooks: fmt::Debug + Send + Sync {
     /// Runs before a summary is asked for; may refuse an automatic one or add instructions.
     fn before(&self, trigger: Trigger, instructions: &[String]) -> HookFuture<HookAnswer>;
 
-    /// Runs when the conversation goes on; returns parts the hooks want the model to see.
-    fn after(&self, trigger: Trigger) -> HookFuture<Vec<RestoredPart>>;
+    /// Runs when the conversation goes on behind a summary; returns parts the hooks want the model to
+    /// see.
+    fn after(&self, trigger: Trigger, summary: &str) -> HookFuture<Vec<RestoredPart>>;
 
     /// Runs at any other moment of a turn.
     fn at(&self, point: HookPoint) -> HookFuture<HookAnswer> {
@@ -118,7 +119,7 @@ impl Hooks for NoHooks {
         Box::pin(std::future::ready(HookAnswer::default()))
     }
 
-    fn after(&self, _: Trigger) -> HookFuture<Vec<RestoredPart>> {
+    fn after(&self, _: Trigger, _: &str) -> HookFuture<Vec<RestoredPart>> {
         Box::pin(std::future::ready(Vec::new()))
     }
 

@@ -174,7 +174,13 @@ impl Host {
         let (settings, models) = (self.settings(), self.models());
         // A caller that brings its model needs no key in the settings.
         let (name, asker, fallback) = match ask.model {
-            Some((name, asker)) => (name, asker, None),
+            Some((name, asker)) => {
+                let fallback = settings.get(keys::FALLBACK_MODEL);
+                let fallback =
+                    fallback.map(|name| self.takes_over(name, |name| asker.capabilities(name)));
+                let fallback = fallback.transpose()?;
+                (name, asker, fallback.map(Box::new))
+            }
             None => self.asked(configured(self.system(), &settings, &models)?)?,
         };
         let params = self.params(&name)?;
@@ -223,6 +229,9 @@ impl Host {
         // Doors show what happened, also after a crash.
         config.turn_facts = true;
         let (session, opened) = Session::open(ports, place, config).await?;
+        if let Some((_, recaller)) = &memory {
+            recaller.attach(session.recorder(), session.conversation().state());
+        }
         Ok(OpenedSession {
             session,
             id,
@@ -237,11 +246,7 @@ impl Host {
         let Some((name, other)) = model.fallback else {
             return Ok((model.name, asker, None));
         };
-        let fallback = SwitchModel {
-            params: self.params(&name)?,
-            model: name.clone(),
-            capabilities: other.capabilities(&name),
-        };
+        let fallback = self.takes_over(name.clone(), |name| other.capabilities(name))?;
         // Two providers only if there are two: finding a request's model costs a pass over its
         // body.
         let asker = if Arc::ptr_eq(&model.model, &other) {
@@ -254,6 +259,19 @@ impl Host {
             })
         };
         Ok((model.name, asker, Some(Box::new(fallback))))
+    }
+
+    /// The switch to a model that takes a conversation over.
+    fn takes_over(
+        &self,
+        model: String,
+        capabilities: impl FnOnce(&str) -> Capabilities,
+    ) -> Result<SwitchModel, HostError> {
+        Ok(SwitchModel {
+            params: self.params(&model)?,
+            capabilities: capabilities(&model),
+            model,
+        })
     }
 
     /// Members of every request to a model besides the prompt.

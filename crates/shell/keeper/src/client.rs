@@ -212,6 +212,7 @@ fn client(
     let mut options = ClientOptions {
         models: Arc::clone(models),
         proxy: settings.get(keys::PROXY),
+        no_proxy: settings.get(keys::NO_PROXY),
         ..ClientOptions::new(setup.url, setup.credential)
     };
     Ok(match setup.wire {

@@ -60,15 +60,26 @@ impl KeySource for KeyHelper {
             Ok(None) => return Err("the command of `key_helper` took too long".to_owned()),
             Err(error) => return Err(show::chain(&error)),
         };
-        let key = String::from_utf8(output).unwrap_or_default();
+        let printed = String::from_utf8(output).unwrap_or_default();
+        let key = printed.trim();
         match end {
-            End::Exit(0) if !key.trim().is_empty() => {
-                let key = Secret::from(key.trim());
+            End::Exit(0) if key.is_empty() => {
+                Err("the command of `key_helper` printed no key".to_owned())
+            }
+            // A greeting or a warning before the key would be sent to the provider as the key.
+            End::Exit(0) if key.lines().count() > 1 => Err(
+                "the command of `key_helper` printed several lines; it has to print the key alone"
+                    .to_owned(),
+            ),
+            End::Exit(0) => {
+                let key = Secret::from(key);
                 *held = Some((now, key.clone()));
                 Ok(key)
             }
-            End::Exit(0) => Err("the command of `key_helper` printed no key".to_owned()),
-            _ => Err("the command of `key_helper` failed".to_owned()),
+            End::Exit(code) => Err(format!(
+                "the command of `key_helper` failed with code {code}"
+            )),
+            _ => Err("the command of `key_helper` was killed".to_owned()),
         }
     }
 }
@@ -94,11 +105,22 @@ mod tests {
         memory.clock.advance(LIFETIME);
         assert_eq!(helper.key().unwrap().reveal(), "sk-two");
         memory.clock.advance(LIFETIME);
-        for wrong in [("", End::Exit(0)), ("sk-three", End::Exit(1))] {
-            memory
-                .commands
-                .answer("vault read key", wrong.0, Some(wrong.1));
-            assert!(helper.key().is_err(), "{wrong:?}");
+        // Failing, killed, silent, talkative, hanging: each is said, and no key is shown.
+        for (output, end, said) in [
+            ("sk-three", Some(End::Exit(7)), "failed with code 7"),
+            ("sk-three", Some(End::Signal(9)), "was killed"),
+            (" \n", Some(End::Exit(0)), "printed no key"),
+            ("Welcome!\nsk-three\n", Some(End::Exit(0)), "several lines"),
+            ("sk-three", None, "took too long"),
+        ] {
+            memory.commands.answer("vault read key", output, end);
+            let why = helper.key().unwrap_err();
+            assert!(why.contains(said) && !why.contains("sk-three"), "{why}");
         }
+        // None of them is kept: the next request asks again.
+        memory
+            .commands
+            .answer("vault read key", "  sk-four\n\n", Some(End::Exit(0)));
+        assert_eq!(helper.key().unwrap().reveal(), "sk-four");
     }
 }

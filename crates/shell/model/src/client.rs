@@ -5,7 +5,9 @@
 
 use crate::attempt::{Call, Timeouts};
 use crate::error::SetupError;
-use crate::http::{BaseUrl, Connector, Http, Post, ProxyConnector, TcpConnector, is_local};
+use crate::http::{
+    BaseUrl, Connector, Http, Post, ProxyConnector, TcpConnector, is_excepted, is_local,
+};
 use dormouse_ask::CapabilityOverrides;
 use dormouse_ask::Delivery;
 use dormouse_core::models::ModelTable;
@@ -80,6 +82,8 @@ pub struct ClientOptions {
     pub connector: Option<Arc<dyn Connector>>,
     /// Address of a proxy, such as `http://proxy:3128`. Servers on this machine are asked directly.
     pub proxy: Option<String>,
+    /// Hosts that are asked without the proxy, as the variable `NO_PROXY` lists them.
+    pub no_proxy: Vec<String>,
 }
 
 impl ClientOptions {
@@ -93,6 +97,7 @@ impl ClientOptions {
             overrides: CapabilityOverrides::default(),
             connector: None,
             proxy: None,
+            no_proxy: Vec::new(),
         }
     }
 }
@@ -111,7 +116,10 @@ impl Base {
         let url = BaseUrl::parse(&options.url)?;
         let connector: Arc<dyn Connector> = match &options.connector {
             Some(connector) => connector.clone(),
-            None if options.proxy.is_some() && !is_local(&url.origin.host) => {
+            None if options.proxy.is_some()
+                && !is_local(&url.origin.host)
+                && !is_excepted(&url.origin, &options.no_proxy) =>
+            {
                 let address = options.proxy.as_deref().unwrap_or_default();
                 Arc::new(ProxyConnector::new(address, &url.origin)?)
             }

@@ -50,10 +50,7 @@ enum Stage {
     Verifying {
         summary: String,
     },
-    Restoring {
-        summary: String,
-        kind: BoundaryKind,
-    },
+    Restoring(String, BoundaryKind),
     Committing {
         kind: BoundaryKind,
         before: Tokens,
@@ -139,7 +136,7 @@ impl CompactionJob {
                 let verified = answer.ok().and_then(|answer| gate::accepted(&answer).ok());
                 self.restore(cx, verified.unwrap_or(summary), self.kind())
             }
-            (Stage::Restoring { summary, kind }, Event::Restored(parts)) => {
+            (Stage::Restoring(summary, kind), Event::Restored(parts)) => {
                 self.commit(cx, &summary, kind, &parts)
             }
             (
@@ -354,8 +351,9 @@ impl CompactionJob {
     fn restore(&mut self, cx: &JobContext<'_>, summary: String, kind: BoundaryKind) -> Effect {
         let most = cx.rule.restore.files;
         let files = evidence::recent_files(&cx.conversation.state().chronicle, cx.history, most);
-        self.stage = Stage::Restoring { summary, kind };
-        Effect::Restore { files }
+        let kept = summary.clone();
+        self.stage = Stage::Restoring(kept, kind);
+        Effect::Restore { files, summary }
     }
 
     fn commit(

@@ -109,7 +109,7 @@ fn files_that_stand_in_the_prompt_by_themselves_are_not_restored() {
         job.start(cx);
         job.handle(cx, hooks(None));
         let effect = job.handle(cx, answer(&complete_summary()));
-        let Effect::Restore { files } = effect else {
+        let Effect::Restore { files, .. } = effect else {
             panic!("{effect:?}");
         };
         assert_eq!(files, ["/w/src/main.rs", "/w/src/lib.rs"]);

@@ -141,6 +141,8 @@ pub enum Effect {
     Restore {
         /// Paths as the tools recorded them.
         files: Vec<String>,
+        /// Summary that will be committed, for hooks that keep it.
+        summary: String,
     },
     /// Append this record, expecting the head the job was started at.
     Commit(Box<Boundary>),

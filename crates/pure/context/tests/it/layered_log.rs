@@ -355,7 +355,7 @@ impl Layered {
                     self.asked += 1;
                     Event::Answered(answer(replies.next().unwrap_or(&Reply::Failed)))
                 }
-                Effect::Restore { files } => Event::Restored(restored(&files)),
+                Effect::Restore { files, .. } => Event::Restored(restored(&files)),
                 Effect::Commit(boundary) => {
                     assert!(boundary.post_tokens <= boundary.pre_tokens);
                     self.session.log.push(Body::Boundary(boundary));

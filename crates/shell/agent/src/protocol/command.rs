@@ -93,6 +93,9 @@ pub enum Command {
     },
     /// Copy of the session under an id of its own; this one stays as it is.
     Fork,
+    /// A new conversation in place of this one, which is kept and can be gone on with. The event
+    /// `opened` names the new session.
+    Clear,
     /// Another model from the next request on.
     SetModel {
         /// Name of the model.

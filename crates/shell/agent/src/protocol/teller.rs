@@ -13,7 +13,7 @@ use dormouse_core::record::{
 };
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::Usd;
-use dormouse_drive::{QUEUE_FACT, TURN_FACT, ToolCall, WAITING_FACT, read_question};
+use dormouse_drive::{QUEUE_FACT, TAKEOVER_FACT, TURN_FACT, ToolCall, WAITING_FACT, read_question};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -197,6 +197,12 @@ impl Teller {
         if name == QUEUE_FACT {
             let prompts = value.as_array().cloned().unwrap_or_default();
             return Some(Event::Queued { prompts });
+        }
+        if name == TAKEOVER_FACT {
+            let text = |member: &str| value[member].as_str().unwrap_or_default();
+            let (from, to, why) = (text("from"), text("to"), text("why"));
+            let text = format!("{from} does not answer ({why}); {to} goes on");
+            return Some(Event::Notice { text });
         }
         if name == TURN_FACT {
             let text = |member: &str| value[member].as_str().map(str::to_owned);

@@ -1,8 +1,10 @@
 //! The end of an agent: background commands, what is being learnt, hooks, the log.
 
 use super::Loop;
-use crate::agent::{Agent, AgentError};
+use crate::agent::{Agent, AgentAsk, AgentError, Resume};
 use crate::protocol::{Ask, Command, Event};
+use crate::stream::EventSender;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -14,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(25);
 
 impl Agent {
     pub(super) async fn close(
-        mut self,
+        self,
         state: &mut Loop,
         commands: &mut mpsc::Receiver<Ask>,
     ) -> Result<(), AgentError> {
@@ -22,9 +24,44 @@ impl Agent {
         if !now {
             self.grace(commands).await;
         }
+        let events = self.events.clone();
+        let result = Box::pin(self.close_session(state, commands, now, "other")).await;
+        closed(&events, result.as_ref().err());
+        result
+    }
+
+    /// Closes this session and opens a new one in its place.
+    pub(super) async fn cleared(
+        self,
+        state: &mut Loop,
+        commands: &mut mpsc::Receiver<Ask>,
+        ask: u64,
+    ) -> Result<Self, AgentError> {
+        let (host, events) = (Arc::clone(&self.host), self.events.clone());
+        let wishes = AgentAsk {
+            resume: Resume::New,
+            session: None,
+            fork: false,
+            mode: self.judge.mode(),
+            ..self.ask.clone()
+        };
+        Box::pin(self.close_session(state, commands, false, "clear")).await?;
+        let (next, opened) = Self::open(host, wishes, "clear", events.clone()).await?;
+        events.tell(Event::Opened(Box::new(opened)));
+        events.tell(Event::Done { ask, failed: None });
+        Ok(next)
+    }
+
+    async fn close_session(
+        mut self,
+        state: &mut Loop,
+        commands: &mut mpsc::Receiver<Ask>,
+        now: bool,
+        reason: &str,
+    ) -> Result<(), AgentError> {
         // Also where the rest fails: no process outlives its session.
         self.tools.close();
-        self.hooks.session_end().await;
+        self.hooks.session_end(reason).await;
         let learnt = match &mut self.learning {
             // In a hurry it is left to the next session.
             Some(learning) if now => {
@@ -34,19 +71,11 @@ impl Agent {
             Some(learning) => learning.finish(&mut self.session, hurried(commands)).await,
             None => Ok(()),
         };
-        let events = self.events.clone();
         while let Some(heard) = state.told.try_next() {
             self.heard(state, heard);
         }
         let closed = self.session.close().await;
-        let result = learnt.and(closed).map_err(AgentError::from);
-        let failed = result
-            .as_ref()
-            .err()
-            .map(|error| dormouse_core::show::chain(error));
-        events.tell(Event::Closed { failed });
-        events.close();
-        result
+        learnt.and(closed).map_err(AgentError::from)
     }
 
     /// Waits for background commands, until a client is in a hurry.
@@ -61,6 +90,13 @@ impl Agent {
             }
         }
     }
+}
+
+/// Tells the end of the agent, and its reason if it did not end well.
+pub(super) fn closed(events: &EventSender, error: Option<&AgentError>) {
+    let failed = error.map(|error| dormouse_core::show::chain(error));
+    events.tell(Event::Closed { failed });
+    events.close();
 }
 
 /// Waits until a client is in a hurry; for ever if every client is gone, because those that wait for

@@ -4,15 +4,17 @@ use super::{Loop, Quit, Sort};
 use crate::agent::Agent;
 use crate::checkpoints::{blobs, restore_files};
 use crate::protocol::{
-    Answers, Ask, Attachment, Command, EffortLevel, Event, Lifetime, RewindWhat, TaskState, When,
+    Answers, Ask, Attachment, Command, Event, Lifetime, RewindWhat, TaskState, When,
 };
 use dormouse_core::block::Block;
 use dormouse_core::fragment::{REMINDER, render};
 use dormouse_core::id::{CallId, RecordId};
+use dormouse_core::settings::keys;
 use dormouse_drive::{
     Command as Given, CompactWish, EffectId, ToolCall, ToolHost as _, When as GivenWhen,
 };
 use dormouse_engine::PersonAnswer;
+use dormouse_model::Params;
 use dormouse_permit::{Behaviour, Origin, Rule};
 use serde_json::{Value, json};
 
@@ -49,6 +51,7 @@ impl Agent {
                 when,
             } => {
                 let content = self.with_attachments(content, attachments).await;
+                self.follow_settings(state)?;
                 self.prompt(state, ask, content, when);
             }
             Command::GoOn => self.begin(state, ask, Sort::Turn, Given::GoOn),
@@ -107,11 +110,8 @@ impl Agent {
                 self.done(ask, None);
             }
             Command::SetModel { model } => {
-                let params = self
-                    .host
-                    .params(&model)
-                    .map_err(|error| error.to_string())?;
-                let switch = self.session.switch(&model, params);
+                let switch = self.switch(&model)?;
+                self.wishes.from_settings = None;
                 self.begin(state, ask, Sort::Model, switch);
             }
             Command::SetMode { mode } => {
@@ -120,12 +120,19 @@ impl Agent {
                 self.done(ask, None);
             }
             Command::SetEffort { effort } => {
-                let command = self.effort(effort)?;
-                self.begin(state, ask, Sort::Model, command);
+                self.wishes.effort = effort;
+                let model = self.session.model().to_owned();
+                let switch = self.switch(&model)?;
+                self.begin(state, ask, Sort::Model, switch);
             }
             Command::KillTask { task } => {
                 self.kill(state, &task).await?;
                 self.done(ask, None);
+            }
+            Command::Clear => {
+                self.session.cancel();
+                // Done when the new session is open.
+                state.clear = Some(ask);
             }
             Command::Quit { now } => {
                 self.quit(state, now);
@@ -242,19 +249,42 @@ impl Agent {
         Ok(())
     }
 
-    fn effort(&self, effort: Option<EffortLevel>) -> Result<Given, Refusal> {
-        let model = self.session.model().to_owned();
-        let params = self
-            .host
-            .params(&model)
-            .map_err(|error| error.to_string())?;
-        let params = match effort {
+    /// Switch to a model, with the parameters of the settings and the effort that was chosen.
+    fn switch(&self, model: &str) -> Result<Given, Refusal> {
+        Ok(self.session.switch(model, self.params(model)?))
+    }
+
+    fn params(&self, model: &str) -> Result<Params, Refusal> {
+        let params = self.host.params(model).map_err(|error| error.to_string())?;
+        match self.wishes.effort {
             Some(level) => params
                 .set("output_config", &json!({ "effort": level }))
-                .map_err(|error| error.to_string())?,
-            None => params,
-        };
-        Ok(self.session.switch(&model, params))
+                .map_err(|error| error.to_string()),
+            None => Ok(params),
+        }
+    }
+
+    /// Takes over model and parameters that were changed in the settings while the session runs. A
+    /// model of another provider needs a new session: its address and key were read at the start.
+    fn follow_settings(&mut self, state: &mut Loop) -> Result<(), Refusal> {
+        if !state.under_way.is_empty() {
+            return Ok(());
+        }
+        let mut model = self.session.model().to_owned();
+        let named = self.host.settings().get(keys::MODEL);
+        if let (Some(before), Some(named)) = (&self.wishes.from_settings, named)
+            && *before != named
+        {
+            self.wishes.from_settings = Some(named.clone());
+            model = named;
+        }
+        let params = self.params(&model)?;
+        let written = |params: &Params| params.to_json().map(|json| json.bytes().to_vec()).ok();
+        if written(&params) != written(self.session.params()) {
+            let switch = self.session.switch(&model, params);
+            self.begin(state, 0, Sort::Model, switch);
+        }
+        Ok(())
     }
 
     async fn kill(&mut self, state: &mut Loop, task: &str) -> Result<(), Refusal> {

@@ -238,3 +238,117 @@ async fn a_hook_that_hangs_is_stopped_with_the_turn_or_by_its_time() {
     assert!(notice);
     client.quit().await;
 }
+
+/// Inputs that hooks of these events were given, by event.
+fn inputs(kit: &Kit) -> Vec<Value> {
+    let text = kit.text("project/in.jsonl");
+    let lines = text.lines().filter(|line| !line.is_empty());
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn a_compaction_tells_hooks_its_summary() {
+    let long = "The heron stands in the reeds and waits for the frog. ".repeat(400);
+    let summary = "not a summary, so that the compaction goes on without a model";
+    let script = Script::new()
+        .then(Answer::text(&long))
+        .then(Answer::text(&long))
+        .then(Answer::text("Short."))
+        .then(Answer::text(summary))
+        .then(Answer::text(summary));
+    let kit = Kit::new(script);
+    let keep = |event: &str| on(event, &says(&json!({})))[event].clone();
+    kit.hooks(
+        &json!({ "PreCompact": keep("PreCompact"), "PostCompact": keep("PostCompact"),
+        "SessionStart": keep("SessionStart") }),
+    );
+    let mut client = kit.open(all(&kit)).await;
+    for words in ["Tell me of the heron.", "And more.", "Thanks."] {
+        client.turn(words).await;
+    }
+    let instructions = None;
+    let failed = client
+        .done(dormouse_agent::Command::Compact { instructions })
+        .await;
+    assert_eq!(failed, None);
+    client.quit().await;
+    let told = inputs(&kit);
+    let names: Vec<(&str, &str)> = told
+        .iter()
+        .map(|input| {
+            let text = |member: &str| input[member].as_str().unwrap_or_default();
+            (text("hook_event_name"), text("source"))
+        })
+        .collect();
+    assert_eq!(
+        names,
+        [
+            ("SessionStart", "startup"),
+            ("PreCompact", ""),
+            ("SessionStart", "compact"),
+            ("PostCompact", "")
+        ]
+    );
+    let summary = told[3]["compact_summary"].as_str().unwrap();
+    assert!(summary.contains("Tell me of the heron."), "{summary}");
+    assert_eq!(told[3]["trigger"], "manual");
+}
+
+#[tokio::test]
+async fn a_cleared_conversation_begins_anew_and_hooks_are_told() {
+    let fresh = Expect::that("nothing of the first conversation", |body| {
+        let messages = body["messages"].to_string();
+        !messages.contains("heron") && messages.contains("begun by clear")
+    });
+    let script = Script::new()
+        .then(Answer::text("Noted."))
+        .on(fresh, Answer::text("I do not know."))
+        .then(Answer::text("The heron."));
+    let kit = Kit::new(script);
+    let start = format!(
+        "{}; grep -q clear \"$CLAUDE_PROJECT_DIR/in.jsonl\" && echo begun by clear; true",
+        says(&json!({})).replace("; echo '{}'", "")
+    );
+    let end = says(&json!({}));
+    kit.hooks(
+        &json!({ "SessionStart": on("SessionStart", &start)["SessionStart"],
+        "SessionEnd": on("SessionEnd", &end)["SessionEnd"] }),
+    );
+    let mut client = kit.open(all(&kit)).await;
+    let first = client.session();
+    client.turn("The word is heron.").await;
+    assert_eq!(client.done(dormouse_agent::Command::Clear).await, None);
+    let second = client.session();
+    assert_ne!(first, second);
+    assert_eq!(client.turn("Which word?").await.text, "I do not know.");
+    client.quit().await;
+    let told = inputs(&kit);
+    let told: Vec<[&str; 3]> = told
+        .iter()
+        .map(|input| {
+            ["session_id", "hook_event_name", "source"]
+                .map(|member| input[member].as_str().or(input["reason"].as_str()).unwrap())
+        })
+        .collect();
+    let (one, two) = (first.as_str(), second.as_str());
+    assert_eq!(
+        told,
+        [
+            [one, "SessionStart", "startup"],
+            [one, "SessionEnd", "clear"],
+            [two, "SessionStart", "clear"],
+            [two, "SessionEnd", "other"]
+        ]
+    );
+    // The first one can be gone on with.
+    let ask = AgentAsk {
+        resume: dormouse_agent::Resume::Named(first.to_string()),
+        ..all(&kit)
+    };
+    let mut client = kit.open(ask).await;
+    assert_eq!(client.turn("Which word?").await.text, "The heron.");
+    client.quit().await;
+    kit.model.finish();
+}

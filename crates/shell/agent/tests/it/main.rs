@@ -17,4 +17,5 @@ mod limits;
 mod people;
 mod recall;
 mod switches;
+mod takeover;
 mod turns;

@@ -10,7 +10,11 @@ const QUESTION: &str = "When do deploys of the billing service happen?";
 
 fn kit(answer: &str) -> Kit {
     let shown = Expect::Contains("after the ledger closes".to_owned());
-    let kit = Kit::new(Script::new().on(shown, Answer::text(answer)));
+    kit_with(Script::new().on(shown, Answer::text(answer)))
+}
+
+fn kit_with(script: Script) -> Kit {
+    let kit = Kit::new(script);
     kit.with_memory("extract = false\nnotes = false\ndream = false\n");
     kit.put(
         "memory/deploys.md",
@@ -52,5 +56,45 @@ async fn memories_of_use_are_counted_however_the_user_leaves() {
         };
         let recall = kit.host().stats(&ask).unwrap().recall;
         assert_eq!((recall.shown, recall.used), (1, used), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_user_who_says_to_ignore_memory_is_obeyed_also_after_a_restart() {
+    for wish in [
+        "Please ignore your memory.",
+        "Ignoriere bitte deine Erinnerungen.",
+        "Do not use your memory. Thanks!",
+    ] {
+        let answers = (0..4).fold(Script::new(), |script, _| {
+            script.then(Answer::text("Well."))
+        });
+        let kit = kit_with(answers);
+        let recalled = |told: &[dormouse_agent::Told]| {
+            let acted = told.iter().filter(|told| {
+                matches!(
+                    &told.event,
+                    Event::LayerActed {
+                        layer: LayerName::Recall,
+                        ..
+                    }
+                )
+            });
+            acted.count()
+        };
+        let mut client = kit.open(kit.ask()).await;
+        client.turn(wish).await;
+        client.turn(QUESTION).await;
+        // Without a proper end, so that only the log can tell.
+        assert_eq!(recalled(&client.told), 0, "{wish}");
+        client.agent.kill().await;
+        let mut client = kit.open_again().await;
+        client.turn(QUESTION).await;
+        assert_eq!(recalled(&client.leave(false).await), 0, "{wish}");
+        // Another session was not asked to.
+        let mut client = kit.open(kit.ask()).await;
+        client.turn(QUESTION).await;
+        assert_eq!(recalled(&client.leave(false).await), 1, "{wish}");
+        kit.model.finish();
     }
 }

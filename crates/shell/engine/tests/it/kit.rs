@@ -94,7 +94,7 @@ impl dormouse_engine::Hooks for Hooks {
         Box::pin(std::future::ready(self.answer.lock().unwrap().clone()))
     }
 
-    fn after(&self, trigger: Trigger) -> HookFuture<Vec<RestoredPart>> {
+    fn after(&self, trigger: Trigger, _: &str) -> HookFuture<Vec<RestoredPart>> {
         self.asked
             .lock()
             .unwrap()

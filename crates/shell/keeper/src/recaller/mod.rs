@@ -21,8 +21,9 @@ pub use shelf::{Owner, uses};
 
 use crate::figures::{self, Figure};
 use crate::keeper::Keeper;
+use dormouse_core::record::{FoldedState, StateChange};
 use dormouse_core::settings::{Settings, keys};
-use dormouse_engine::{Companion, HookFuture, Injection, Seen, ToolCall};
+use dormouse_engine::{Companion, HookFuture, Injection, Recorder, Seen, ToolCall};
 use dormouse_guard::paths::SafePath;
 use dormouse_recall::usage::{Aftermath, Event, detect, encode_event};
 use dormouse_recall::{
@@ -35,9 +36,11 @@ use shelf::{Shelf, USAGE};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+/// Name of the fact that the user wants memory to be ignored.
+const IGNORED_FACT: &str = "memory.ignored";
 /// Timeout of a look at the disk. A scan takes milliseconds; a user notices a second.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
@@ -61,6 +64,8 @@ struct Inner {
     turn: Mutex<Turn>,
     /// Set once the user has said not to use memory: it holds for the rest of the session.
     ignored: AtomicBool,
+    /// Log of the session, in which the wish to ignore memory is kept.
+    recorder: OnceLock<Recorder>,
 }
 
 /// State of a turn.
@@ -90,8 +95,16 @@ impl Recaller {
                 library,
                 turn,
                 ignored: AtomicBool::new(false),
+                recorder: OnceLock::new(),
             }),
         }
+    }
+
+    /// Goes on with the state of a session, and keeps in its log what has to outlive the process.
+    pub fn attach(&self, recorder: Recorder, state: &FoldedState) {
+        let ignored = state.facts.get(IGNORED_FACT) == Some(&Value::Bool(true));
+        self.inner.ignored.store(ignored, Ordering::Relaxed);
+        let _before = self.inner.recorder.set(recorder);
     }
 
     /// Decisions of this turn, with the reasons.
@@ -245,7 +258,7 @@ impl Inner {
         for mut found in recalled.brought {
             self.note(&found.surfacing);
             if found.surfacing.skipped == Some(Skip::ToldToIgnore) {
-                self.ignored.store(true, Ordering::Relaxed);
+                self.ignore();
             }
             candidates += found.surfacing.now.len() + found.surfacing.candidates.len();
             shown.append(&mut found.shown);
@@ -267,6 +280,17 @@ impl Inner {
             figures::note(&self.keeper.memory, &figure);
         }
         shown
+    }
+
+    /// Leaves memory alone from now on, also after a restart.
+    fn ignore(&self) {
+        let before = self.ignored.swap(true, Ordering::Relaxed);
+        if let Some(recorder) = self.recorder.get().filter(|_| !before) {
+            recorder.send(StateChange::Fact {
+                name: IGNORED_FACT.to_owned(),
+                value: Value::Bool(true),
+            });
+        }
     }
 
     /// Memories to show with tool results: rules for the work, and the small model's choice.

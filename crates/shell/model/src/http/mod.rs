@@ -14,7 +14,7 @@ mod proxy;
 mod tls;
 
 pub use connect::{Connecting, Connection, Connector, Origin, TcpConnector};
-pub(crate) use proxy::{ProxyConnector, is_local};
+pub(crate) use proxy::{ProxyConnector, is_excepted, is_local};
 
 use crate::error::{ConnectionError, ModelError, SetupError};
 use bytes::Bytes;

@@ -146,6 +146,38 @@ pub(crate) fn is_local(host: &str) -> bool {
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
+/// True if a list of exceptions names the origin's host, a domain above it, or its address.
+pub(crate) fn is_excepted(origin: &Origin, exceptions: &[String]) -> bool {
+    let host = origin.host.trim_matches(['[', ']']);
+    let named = |name: &str| {
+        let name = name.trim_start_matches("*.").trim_start_matches('.');
+        let above = host.len().checked_sub(name.len() + 1);
+        !name.is_empty()
+            && (host.eq_ignore_ascii_case(name)
+                || above.is_some_and(|at| {
+                    host.as_bytes().get(at) == Some(&b'.')
+                        && host
+                            .get(at + 1..)
+                            .is_some_and(|end| end.eq_ignore_ascii_case(name))
+                }))
+    };
+    exceptions.iter().map(|one| one.trim()).any(|one| {
+        if one == "*" {
+            return true;
+        }
+        // An address of version 6 has colons of its own.
+        if one.parse::<IpAddr>().is_ok() {
+            return one.parse::<IpAddr>().ok() == host.parse().ok();
+        }
+        match one.rsplit_once(':') {
+            Some((name, port)) => {
+                port.parse() == Ok(origin.port) && named(name.trim_matches(['[', ']']))
+            }
+            None => named(one),
+        }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,6 +226,38 @@ mod tests {
             "{head}"
         );
         assert!(!format!("{connector:?}").contains("pass"));
+    }
+
+    #[test]
+    fn exceptions_name_hosts_domains_addresses_and_ports() {
+        let origin = |host: &str| Origin {
+            https: true,
+            host: host.to_owned(),
+            port: 443,
+        };
+        for (host, list, expected) in [
+            ("api.example.com", "example.com", true),
+            ("api.example.com", ".example.com", true),
+            ("api.example.com", "*.Example.com", true),
+            ("api.example.com", "other.org, api.example.com:443", true),
+            ("api.example.com", "api.example.com:8443", false),
+            ("api.example.com", "ample.com", false),
+            ("example.com", "api.example.com", false),
+            ("api.example.com", "*", true),
+            ("api.example.com", "", false),
+            ("10.0.0.7", "10.0.0.7", true),
+            ("10.0.0.7", "10.0.0.70", false),
+            ("fd00::1", "fd00:0::1", true),
+            ("[fd00::1]", "[fd00::1]:443", true),
+            ("bücher.example", "cher.example", false),
+        ] {
+            let list: Vec<String> = list.split(',').map(str::to_owned).collect();
+            assert_eq!(
+                is_excepted(&origin(host), &list),
+                expected,
+                "{host} {list:?}"
+            );
+        }
     }
 
     #[tokio::test]

@@ -12,6 +12,7 @@ mod kit;
 #[cfg(test)]
 mod naughty;
 #[cfg(test)]
+mod page_questions;
 mod reading;
 #[cfg(test)]
 mod searching;

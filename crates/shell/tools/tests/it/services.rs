@@ -7,8 +7,8 @@ use dormouse_model::web::{Resolving, WebNetwork};
 use dormouse_model::{Connecting, Connection, Origin};
 use dormouse_system::{Clock, System, Ticks};
 use dormouse_tools::{
-    AgentPlaces, AgentTools, MemoryDesk, NoChanges, PageReader, People, PersonAnswer,
-    PersonQuestion, SearchBy, Services, Toolset, Unconfined,
+    AgentPlaces, AgentTools, MemoryDesk, NoChanges, People, PersonAnswer, PersonQuestion, SearchBy,
+    Services, Toolset, Unconfined,
 };
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -20,11 +20,11 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 /// A public address that no test reaches: connections are made in this process.
-const PUBLIC: &str = "93.184.216.34";
+pub(crate) const PUBLIC: &str = "93.184.216.34";
 
 /// Names with the addresses of each look, pages by host and path, and every connection made.
 #[derive(Debug, Default)]
-struct Net {
+pub(crate) struct Net {
     names: BTreeMap<String, Vec<Vec<String>>>,
     pages: BTreeMap<String, String>,
     looks: Mutex<Vec<String>>,
@@ -72,7 +72,7 @@ impl WebNetwork for Net {
     }
 }
 
-fn http(status: u16, kind: &str, body: &str) -> String {
+pub(crate) fn http(status: u16, kind: &str, body: &str) -> String {
     let length = body.len();
     format!("HTTP/1.1 {status} x\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n{body}")
 }
@@ -95,14 +95,14 @@ impl Clock for Hand {
     }
 }
 
-struct Scene {
+pub(crate) struct Scene {
     _place: TempDir,
     tools: AgentTools,
     clock: Arc<Hand>,
 }
 
 impl Scene {
-    fn new(services: Services) -> Self {
+    pub(crate) fn new(services: Services) -> Self {
         let place = TempDir::new().unwrap();
         let clock = Arc::new(Hand::default());
         let system = System {
@@ -130,7 +130,7 @@ impl Scene {
         })
     }
 
-    fn call(&self, tool: &str, input: &Value) -> Result<String, String> {
+    pub(crate) fn call(&self, tool: &str, input: &Value) -> Result<String, String> {
         let output = self.tools.run_blocking(&call(tool, input));
         if output.is_error {
             Err(output.text)
@@ -144,7 +144,7 @@ impl Scene {
     }
 }
 
-fn net(names: &[(&str, &[&[&str]])], pages: &[(&str, String)]) -> Arc<Net> {
+pub(crate) fn net(names: &[(&str, &[&[&str]])], pages: &[(&str, String)]) -> Arc<Net> {
     let owned = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect();
     Arc::new(Net {
         names: names
@@ -192,77 +192,6 @@ fn a_page_is_markdown_and_kept_for_a_quarter_of_an_hour() {
     // The address that was judged is the one that was dialled.
     let dialled = net.dialled.lock().unwrap()[0];
     assert_eq!(dialled, SocketAddr::new(PUBLIC.parse().unwrap(), 443));
-}
-
-/// A reader with one answer, and the questions it was asked.
-#[derive(Debug)]
-struct Reader {
-    answer: Result<Option<String>, String>,
-    asked: Mutex<Vec<(String, String, String)>>,
-}
-
-impl PageReader for Reader {
-    fn read(&self, url: &str, page: &str, question: &str) -> Result<Option<String>, String> {
-        let asked = (url.to_owned(), page.to_owned(), question.to_owned());
-        self.asked.lock().unwrap().push(asked);
-        self.answer.clone()
-    }
-}
-
-#[test]
-fn a_prompt_is_answered_from_the_page_or_the_page_is_shown() {
-    let page = "The port is 8443.";
-    let answered = |answer: Result<Option<String>, String>, input: &Value| {
-        let plain = http(200, "text/plain", page);
-        let net = net(
-            &[("example.com", &[&[PUBLIC]])],
-            &[("example.com/a", plain)],
-        );
-        let reader = Arc::new(Reader {
-            answer,
-            asked: Mutex::default(),
-        });
-        let scene = Scene::new(Services {
-            network: Some(net as _),
-            reader: Some(Arc::clone(&reader) as _),
-            ..Services::default()
-        });
-        let mut whole = json!({ "url": "https://example.com/a" });
-        for (name, value) in input.as_object().unwrap() {
-            whole[name] = value.clone();
-        }
-        let text = scene.call("WebFetch", &whole).unwrap();
-        let asked = reader.asked.lock().unwrap().clone();
-        (text, asked)
-    };
-    let yes = || Ok(Some("8443.".to_owned()));
-    let (text, asked) = answered(yes(), &json!({ "prompt": " Which port? " }));
-    assert!(
-        text.starts_with("8443.\n\n[answered by a small model"),
-        "{text}"
-    );
-    let expected = ["https://example.com/a", page, "Which port?"].map(str::to_owned);
-    assert_eq!(asked, [expected.into()]);
-    // The page itself: no question, an empty one, or reading on.
-    for input in [
-        json!({}),
-        json!({ "prompt": "  " }),
-        json!({ "prompt": "Which port?", "offset": 0 }),
-    ] {
-        let (text, asked) = answered(yes(), &input);
-        assert_eq!((text.as_str(), asked.len()), (page, 0), "{input}");
-    }
-    // No small model is set up: as without a question.
-    let (text, _) = answered(Ok(None), &json!({ "prompt": "Which port?" }));
-    assert_eq!(text, page);
-    // It fails: said, and nothing is lost.
-    let failed = Err("it is overloaded, ".repeat(100));
-    let (text, _) = answered(failed, &json!({ "prompt": "Which port?" }));
-    assert!(
-        text.starts_with("[`prompt` was not answered: it is overloaded"),
-        "{text}"
-    );
-    assert!(text.ends_with(page) && text.len() < 400, "{text}");
 }
 
 #[test]

@@ -88,6 +88,11 @@ settings! {
     PROXY: Option<String> = "proxy",
         text().scope(Scope::TrustedProject).env(&[var("DORMOUSE_PROXY"), var("HTTPS_PROXY"), var("https_proxy")]);
 
+    /// Hosts that are asked without the proxy: names with all below them, addresses, `*` for all; each
+    /// may have a port.
+    NO_PROXY: Vec<String> = "no_proxy",
+        list(&[]).scope(Scope::TrustedProject).env(&[var("NO_PROXY"), var("no_proxy")]);
+
     /// Command that prints a key for the API.
     KEY_HELPER: Option<String> = "key_helper", text().scope(Scope::TrustedProject);
 

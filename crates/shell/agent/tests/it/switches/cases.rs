@@ -3,7 +3,7 @@
 use super::{Case, Scene, acted, lines, noticed, prose, saved};
 use crate::kit::bashes;
 use dormouse_agent::AgentAsk;
-use dormouse_agent::protocol::{Command, Event, LayerName};
+use dormouse_agent::protocol::{Command, Event, LayerName, Told};
 use dormouse_core::settings::Trust;
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
@@ -88,14 +88,16 @@ async fn keeps_alive(scene: &Scene) -> bool {
     // Any sign of life lets the agent look at the clock.
     let mode = client.agent.opened.mode;
     client.done(Command::SetMode { mode }).await;
-    if scene.on {
-        client
-            .until(|event| match event {
-                Event::Usage { purpose, .. } => (*purpose == Purpose::KeepAlive).then_some(()),
-                _ => None,
-            })
-            .await;
-    } else {
+    let kept = |told: &[Told]| {
+        told.iter().any(|told| {
+            matches!(&told.event, Event::Usage { purpose, .. } if *purpose == Purpose::KeepAlive)
+        })
+    };
+    // It may have come before the answer to the sign of life.
+    while scene.on && !kept(&client.told) {
+        client.next().await;
+    }
+    if !scene.on {
         client.turn("Still there.").await;
     }
     client.leave(false).await;
