@@ -42,18 +42,11 @@ impl Driver {
             return;
         };
         // Otherwise a late outcome of this turn would be taken for one of the next.
-        let of_turn = |running: &Running| {
-            matches!(
-                running,
-                Running::Ask(AskFor::Turn)
-                    | Running::Recall
-                    | Running::Tool(_)
-                    | Running::Person(_)
-                    | Running::Hook(_)
-                    | Running::Save(SaveFor::Results | SaveFor::Round)
-            )
+        let given_up = |running: &Running| {
+            is_of_turn(running)
+                || matches!(running, Running::Save(SaveFor::Results | SaveFor::Round))
         };
-        for id in self.outbox.all(of_turn) {
+        for id in self.outbox.all(given_up) {
             self.outbox.give_up(id);
         }
         self.asks.remove(&AskFor::Turn);
@@ -99,21 +92,11 @@ impl Driver {
 
     /// Ends a cancelled turn once nothing runs for it any more; returns whether it did.
     pub(crate) fn cancelled(&mut self) -> bool {
-        let of_turn = |running: &Running| {
-            matches!(
-                running,
-                Running::Ask(AskFor::Turn)
-                    | Running::Recall
-                    | Running::Tool(_)
-                    | Running::Person(_)
-                    | Running::Child
-                    | Running::Hook(_)
-                    // Saves are not stopped: their records name the files and follow when the save
-                    // has ended.
-                    | Running::Save(_)
-            )
+        // Saves are not stopped: their records name the files and follow when the save has ended.
+        let awaited = |running: &Running| {
+            is_of_turn(running) || matches!(running, Running::Child | Running::Save(_))
         };
-        if self.outbox.any(of_turn) {
+        if self.outbox.any(awaited) {
             return false;
         }
         // Calls that arrived after the cancel, or whose person answered after it.
@@ -172,4 +155,16 @@ impl Driver {
         }
         all.cost
     }
+}
+
+/// True for work that belongs to the turn alone: it ends with the turn, however that ends.
+const fn is_of_turn(running: &Running) -> bool {
+    matches!(
+        running,
+        Running::Ask(AskFor::Turn)
+            | Running::Recall
+            | Running::Tool(_)
+            | Running::Person(_)
+            | Running::Hook(_)
+    )
 }

@@ -3,6 +3,7 @@
 //! # Not here
 //! The plan of a rewind: `dormouse_context::checkpoints`.
 
+use crate::agent::AgentError;
 use crate::prefix::{self, Words};
 use crate::services;
 use bytes::Bytes;
@@ -246,15 +247,9 @@ pub struct Rewound {
 /// Reason why a session does not go back.
 #[derive(Debug, thiserror::Error)]
 pub enum RewindError {
-    /// The session cannot be found or opened.
+    /// The session cannot be found, opened or written.
     #[error(transparent)]
-    Host(Box<HostError>),
-    /// The log cannot be written.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// The prefix cannot be rendered.
-    #[error("the tools cannot be described")]
-    Tools(#[from] serde_json::Error),
+    Agent(#[from] AgentError),
     /// There is no session in the project.
     #[error("this project has no session")]
     NoSession,
@@ -273,7 +268,13 @@ pub enum RewindError {
 
 impl From<HostError> for RewindError {
     fn from(error: HostError) -> Self {
-        Self::Host(Box::new(error))
+        Self::Agent(error.into())
+    }
+}
+
+impl From<EngineError> for RewindError {
+    fn from(error: EngineError) -> Self {
+        Self::Agent(error.into())
     }
 }
 
@@ -339,7 +340,8 @@ pub async fn rewind(host: &Arc<Host>, ask: &RewindAsk) -> Result<Rewound, Rewind
         toolset,
         &host.permissions().rules,
         &Words::default(),
-    )?;
+    )
+    .map_err(AgentError::from)?;
     let opened = host.open_session(SessionAsk {
         session: Some(id),
         prefix,

@@ -9,7 +9,7 @@ use dormouse_core::settings::keys;
 use dormouse_keeper::instructions::{Around, DiskSource, limits, places};
 use dormouse_memdir::Repository;
 use dormouse_memory::instructions::{
-    Approvals, FileDigest, Limits, Loaded, Loader, Places, diff, render_later,
+    Approvals, FileDigest, Limits, Loaded, Loader, MemoryIndex, Places, diff, render_later,
 };
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -41,10 +41,30 @@ impl Host {
         if !settings.get(keys::INSTRUCTIONS) {
             return Ok(None);
         }
-        let files = &self.system().files;
+        // Without the index of memory, which changes with every memory that is saved.
+        let mut all = InstructionFiles {
+            places: self.instruction_places(None)?,
+            limits: limits(&settings),
+            source: DiskSource(Arc::clone(&self.system().files)),
+            loaded: Loaded::default(),
+        };
+        all.loaded = all.load();
+        Ok(Some(all))
+    }
+
+    /// Places of the instruction files of a session in this folder, and the index of memory.
+    ///
+    /// # Errors
+    /// When the working tree cannot be read.
+    pub(crate) fn instruction_places(
+        &self,
+        index: Option<MemoryIndex>,
+    ) -> Result<Places, HostError> {
+        let files = &*self.system().files;
         let known = self.places();
+        // Instructions are looked for from here upwards; a link would lead up another tree.
         let current = files.real_path(&known.current_dir)?;
-        let repository = Repository::around(&**files, &current)?;
+        let repository = Repository::around(files, &current)?;
         let home = user_home(self.system());
         let around = Around {
             home: &known.home,
@@ -53,15 +73,7 @@ impl Host {
             working_dir: &current,
             trust: self.loaded().trust,
         };
-        // Without the index of memory, which changes with every memory that is saved.
-        let mut all = InstructionFiles {
-            places: places(&settings, around, None),
-            limits: limits(&settings),
-            source: DiskSource(Arc::clone(files)),
-            loaded: Loaded::default(),
-        };
-        all.loaded = all.load();
-        Ok(Some(all))
+        Ok(places(&self.settings(), around, index))
     }
 }
 

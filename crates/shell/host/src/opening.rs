@@ -4,14 +4,13 @@
 //! The agent's own words and tools; opening the session (`session`).
 
 use crate::error::HostError;
-use crate::host::{Host, day, user_home};
+use crate::host::{Host, day};
 use crate::memories::limits;
 use crate::place::Which;
 use crate::remark::Remark;
 use dormouse_core::id::SessionId;
 use dormouse_core::settings::keys;
-use dormouse_keeper::instructions::{Around, DiskSource, limits as file_limits, places};
-use dormouse_memdir::Repository;
+use dormouse_keeper::instructions::{DiskSource, limits as file_limits};
 use dormouse_memory::daily::date_change;
 use dormouse_memory::index;
 use dormouse_memory::instructions::{Approvals, FileOutcome, MemoryIndex, Scope, load, render};
@@ -103,24 +102,11 @@ impl Host {
             Err(error) => return Err(error),
         }
         if settings.get(keys::INSTRUCTIONS) {
-            let files = &self.system().files;
-            let known = self.places();
-            // Instructions are looked for from here upwards; a link would lead up another tree.
-            let current = files.real_path(&known.current_dir)?;
-            let repository = Repository::around(&**files, &current)?;
-            let home = user_home(self.system());
-            let around = Around {
-                home: &known.home,
-                user_home: home.as_deref(),
-                project_root: repository.as_ref().map(|found| found.worktree.as_path()),
-                working_dir: &current,
-                trust: self.loaded().trust,
-            };
             let loaded = load(
-                &places(&settings, around, memory_index),
+                &self.instruction_places(memory_index)?,
                 &file_limits(&settings),
                 &Approvals::default(),
-                &DiskSource(Arc::clone(files)),
+                &DiskSource(Arc::clone(&self.system().files)),
             );
             for line in &loaded.report {
                 if line.outcome == FileOutcome::Untrusted {

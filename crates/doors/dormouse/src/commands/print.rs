@@ -398,7 +398,8 @@ async fn without_model(why: &NoModel, host: &Host) -> UserError {
     }
 }
 
-fn failed(error: AgentError) -> Failure {
+/// An error of the agent as the command line tells it.
+pub(super) fn failed(error: AgentError) -> Failure {
     match error {
         AgentError::Host(error) => (*error).into(),
         AgentError::Rule(error) => UserError::of(Exit::Usage, &error)

@@ -1,5 +1,6 @@
 //! `dormouse rewind`: a session goes back to a prompt, with its conversation, its files, or both.
 
+use super::print;
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
 use crate::output::{Column, Line, Out, Report, Role, Table, figures};
@@ -82,15 +83,12 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
 
 fn failed(error: RewindError) -> Failure {
     match error {
-        RewindError::Host(error) => (*error).into(),
+        RewindError::Agent(error) => print::failed(error),
         RewindError::NoPoint { .. } => UserError::of(Exit::Usage, &error)
             .hint("`dormouse rewind` lists them")
             .into(),
         RewindError::NothingToUndo => UserError::of(Exit::Refused, &error).into(),
         RewindError::NoSession => UserError::of(Exit::Unreadable, &error).into(),
-        RewindError::Engine(_) | RewindError::Tools(_) => {
-            UserError::of(Exit::Unexpected, &error).into()
-        }
     }
 }
 

@@ -80,6 +80,12 @@ pub(crate) fn result_of(frame: &Value) -> &str {
         .unwrap()
 }
 
+/// Texts of all results among the frames, in their order.
+pub(crate) fn results_of(frames: &[Value]) -> Vec<&str> {
+    let results = frames.iter().filter(|frame| frame["type"] == "user");
+    results.map(result_of).collect()
+}
+
 #[test]
 fn the_answer_is_printed_and_the_session_kept() {
     let scene = Scene::new(

@@ -1,6 +1,6 @@
 //! The agent's files and memory: tools of memory, copies of changed files, and going back.
 
-use crate::agent::{Scene, calls, result_of, says};
+use crate::agent::{Scene, calls, results_of, says};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -98,11 +98,7 @@ fn a_file_that_others_changed_is_named_and_left() {
     ];
     let scene = Scene::new(&script, &[("project/a.txt", "one\n")]);
     let frames = scene.frames(&["--mode", "all", "-p", "go"]);
-    let results: Vec<&str> = frames
-        .iter()
-        .filter(|frame| frame["type"] == "user")
-        .map(result_of)
-        .collect();
+    let results = results_of(&frames);
     assert!(
         results[3].contains("a.txt; a rewind does not cover this"),
         "{}",
@@ -152,11 +148,7 @@ fn memory_is_written_read_and_found_by_its_tools() {
     ];
     let scene = Scene::new(&script, &[]);
     let frames = scene.frames(&["--mode", "all", "-p", "go"]);
-    let results: Vec<&str> = frames
-        .iter()
-        .filter(|frame| frame["type"] == "user")
-        .map(result_of)
-        .collect();
+    let results = results_of(&frames);
     assert_eq!(
         results[0],
         "File created successfully at: /memories/release.md"

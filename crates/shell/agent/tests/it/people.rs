@@ -3,9 +3,30 @@
 use crate::kit::{Client, Kit, bash, bashes};
 use dormouse_agent::ASK_USER;
 use dormouse_agent::protocol::{Answers, Command, Event, Lifetime};
+use dormouse_core::id::CallId;
 use dormouse_testkit_model::{Answer, Script};
 use pretty_assertions::assert_eq;
-use serde_json::json;
+use serde_json::{Value, json};
+
+/// A client whose model makes a call that waits for permission.
+async fn asked(script: Script) -> (Kit, Client, CallId) {
+    let kit = Kit::new(script);
+    let mut client = kit.open(kit.ask()).await;
+    client.say("go").await;
+    let call = client.wanted().await;
+    (kit, client, call)
+}
+
+/// Permission for a call with an input of the person's, or for as long as the person says.
+fn permit(call: CallId, input: Option<Value>, remember: Option<Lifetime>) -> Command {
+    Command::Permit {
+        call,
+        allow: true,
+        words: None,
+        input,
+        remember,
+    }
+}
 
 #[tokio::test]
 async fn several_calls_wait_and_are_answered_in_any_order() {
@@ -68,10 +89,7 @@ async fn words_instead_of_an_answer_after_a_restart_leave_the_call_unrun() {
     let script = Script::new()
         .then(bash("c1", "echo ran >> runs"))
         .then(Answer::text("Something else, then."));
-    let kit = Kit::new(script);
-    let mut client = kit.open(kit.ask()).await;
-    client.say("go").await;
-    client.wanted().await;
+    let (kit, client, _) = asked(script).await;
     client.agent.kill().await;
     let mut client = kit.open_again().await;
     client.wanted().await;
@@ -91,19 +109,8 @@ async fn a_lasting_answer_is_written_down_and_asked_no_more() {
         .then(Answer::text("Done."))
         .then(bash("c3", "touch c"))
         .then(Answer::text("Done again."));
-    let kit = Kit::new(script);
-    let mut client = kit.open(kit.ask()).await;
-    client.say("go").await;
-    let call = client.wanted().await;
-    client
-        .send(Command::Permit {
-            call,
-            allow: true,
-            words: None,
-            input: None,
-            remember: Some(Lifetime::User),
-        })
-        .await;
+    let (kit, mut client, call) = asked(script).await;
+    client.send(permit(call, None, Some(Lifetime::User))).await;
     // `touch b` is covered by the same rule, or asked about: the rule names the command.
     let end = loop {
         match client.next().await.unwrap() {
@@ -123,19 +130,9 @@ async fn a_person_may_change_the_input() {
     let script = Script::new()
         .then(bash("c1", "echo wrong >> runs"))
         .then(Answer::text("Done."));
-    let kit = Kit::new(script);
-    let mut client = kit.open(kit.ask()).await;
-    client.say("go").await;
-    let call = client.wanted().await;
-    client
-        .send(Command::Permit {
-            call,
-            allow: true,
-            words: None,
-            input: Some(json!({ "command": "echo right >> runs" })),
-            remember: None,
-        })
-        .await;
+    let (kit, mut client, call) = asked(script).await;
+    let input = json!({ "command": "echo right >> runs" });
+    client.send(permit(call, Some(input), None)).await;
     client.turn_end().await;
     assert_eq!(kit.text("project/runs"), "right\n");
     // The model's own bytes stay in its prompt.

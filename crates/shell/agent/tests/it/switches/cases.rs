@@ -292,6 +292,7 @@ pub(super) const CASES: &[Case] = &[
             scene
                 .kit
                 .put("project/AGENTS.md", "Herons are never fed.\n");
+            scene.kit.host().set_trust(None, Trust::Trusted).unwrap();
             let body = first_request(scene, "Hello.").await;
             body.to_string().contains("Herons are never fed.")
         })
