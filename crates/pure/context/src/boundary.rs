@@ -15,7 +15,7 @@ use crate::segment::{Place, Segment};
 use crate::view::View;
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::id::{BlockKey, RecordId, Seq};
-use dormouse_core::record::{Manifest, Role, SeqRange};
+use dormouse_core::record::{LineRun, Manifest, Role, SeqRange};
 use dormouse_core::weight::Weight;
 use std::sync::Arc;
 
@@ -42,6 +42,8 @@ pub struct Compaction<'a> {
     pub summary: &'a [Block],
     /// Blocks restored behind the summary: files, skills, plan, to-dos.
     pub restored: &'a [Block],
+    /// Those of the blocks that the record stores as lines; their texts join the ranges.
+    pub spliced: &'a [Vec<LineRun>],
     /// Records whose segments are kept. Unsent segments are always kept, with the calls they
     /// answer.
     pub keep: &'a [SeqRange],
@@ -80,7 +82,7 @@ impl Compaction<'_> {
                     index,
                 });
         if self.place == SummaryPlace::Provider {
-            return self.of_provider(&added.collect::<Vec<_>>());
+            return self.of_provider(view, &added.collect::<Vec<_>>());
         }
         let keep = Spans::new(self.keep.iter().copied());
         let is_kept = |segment: &&Segment| keep.has(segment.origin.record);
@@ -121,7 +123,7 @@ impl Compaction<'_> {
             sum + *segment.block.weight()
         });
         let manifest = Manifest {
-            ranges: layout::ranges(all(), None, self.seq),
+            ranges: view.ranges_of(all(), self.spliced, None, self.seq),
             frozen: layout::describe(&frozen),
             response: layout::describe(&response),
             response_id,
@@ -132,12 +134,13 @@ impl Compaction<'_> {
     }
 
     /// Manifest for the provider's block. The blocks the engine adds follow it as unsent messages.
-    fn of_provider(&self, added: &[Segment]) -> (Manifest, Weight) {
+    fn of_provider(&self, view: &View, added: &[Segment]) -> (Manifest, Weight) {
         let (frozen, incoming) = added.split_at(self.summary.len().min(added.len()));
         let weight = added.iter().fold(Weight::default(), |sum, segment| {
             sum + *segment.block.weight()
         });
         let manifest = Manifest {
+            ranges: view.ranges_of(added, self.spliced, None, self.seq),
             frozen: layout::describe(frozen),
             incoming: layout::describe(incoming),
             ..Manifest::default()

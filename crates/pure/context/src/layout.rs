@@ -10,6 +10,7 @@
 use crate::category::Category;
 use crate::derive;
 use crate::segment::{Place, Segment};
+use crate::splice::Texts;
 use dormouse_core::block::Block;
 use dormouse_core::id::{BlockKey, Seq, SessionId};
 use dormouse_core::record::{Body, Derived, KeptRange, LayoutRun, Record, Role};
@@ -165,20 +166,31 @@ pub(crate) struct Shelf {
 }
 
 impl Shelf {
-    /// Adds all blocks of a record.
-    pub(crate) fn add_record(&mut self, record: &Record, place: &Arc<Place>) {
-        let blocks = record.body.blocks();
+    /// Adds all blocks of a record, those made of lines from `texts`. Returns the number of runs
+    /// of lines that are not there.
+    pub(crate) fn add_record(
+        &mut self,
+        record: &Record,
+        place: &Arc<Place>,
+        texts: &Texts,
+    ) -> usize {
+        let mut missing = 0;
+        let mut blocks: Vec<Block> = record.body.blocks().into_iter().cloned().collect();
+        if let Body::Boundary(boundary) = &record.body {
+            let spliced = boundary.spliced.iter();
+            blocks.extend(spliced.map(|runs| texts.block(runs, &mut missing)));
+        }
         // Records without blocks cannot be named by a layout.
         if blocks.is_empty() {
-            return;
+            return missing;
         }
         let role = natural_role(&record.body);
         let shelved = (0_u32..).zip(blocks).map(|(index, block)| {
-            let category = Category::of(&record.body, block);
+            let category = Category::of(&record.body, &block);
             (
                 index,
                 Shelved {
-                    block: block.clone(),
+                    block,
                     role,
                     category,
                 },
@@ -186,6 +198,7 @@ impl Shelf {
         });
         self.records
             .insert(record.seq, (Arc::clone(place), shelved.collect()));
+        missing
     }
 
     /// Adds the blocks of live segments, under the records that hold their bytes.

@@ -242,8 +242,7 @@ fn compact(view: &mut View, record: &Record, place: &Arc<Place>, boundary: &Boun
     shelf.add_segments(view.frozen().iter());
     shelf.add_segments(&view.tail().response);
     shelf.add_segments(&view.tail().incoming);
-    shelf.add_record(record, place);
-    let missing = view.build(&shelf, manifest);
+    let missing = view.meet_boundary(&mut shelf, record, place, manifest);
     report_missing(view, record, missing);
 }
 

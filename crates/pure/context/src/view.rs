@@ -19,15 +19,17 @@ use crate::layout::{self, Shelf, natural_role};
 use crate::normalise::normalise_into;
 use crate::rewrite;
 use crate::segment::{Place, Segment, SegmentList, chain_over};
+use crate::splice::{Spliced, Texts};
 use crate::tail::Tail;
 use crate::target::Target;
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::hash::Hash;
 use dormouse_core::id::{BlockKey, RecordId, Seq, SessionId};
 use dormouse_core::record::{
-    Body, Derived, KeptRange, LayoutRun, Manifest, Message, Record, ReplacementDecision, Request,
-    Role,
+    Body, Derived, KeptRange, LayoutRun, LineRun, Manifest, Message, Record, ReplacementDecision,
+    Request, Role,
 };
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A record that the view could not apply as written. The fold goes on without it.
@@ -77,6 +79,8 @@ pub struct View {
     awaiting: bool,
     cursor: Cursor,
     issues: Vec<ViewIssue>,
+    /// Texts of boundaries that blocks in view are made of.
+    texts: Texts,
 }
 
 /// Position of the path in its log, from which places are numbered.
@@ -97,6 +101,7 @@ impl View {
             awaiting: false,
             cursor: Cursor::default(),
             issues: Vec::new(),
+            texts: Texts::default(),
         }
     }
 
@@ -378,7 +383,51 @@ impl View {
     /// refers to it; the record `not` needs no range, because it carries the manifest itself.
     pub fn ranges(&self, own_session: Option<&SessionId>, not: Seq) -> Vec<KeptRange> {
         let tail = self.tail.response.iter().chain(&self.tail.incoming);
-        layout::ranges(self.frozen.iter().chain(tail), own_session, not)
+        let all = self.frozen.iter().chain(tail);
+        self.ranges_of(all, &[], own_session, not)
+    }
+
+    /// Ranges of the records that hold the bytes of segments: their own records, and the texts of
+    /// boundaries that those, or the new blocks `spliced`, refer to.
+    pub(crate) fn ranges_of<'a>(
+        &self,
+        segments: impl IntoIterator<Item = &'a Segment>,
+        spliced: &[Vec<LineRun>],
+        own_session: Option<&SessionId>,
+        not: Seq,
+    ) -> Vec<KeptRange> {
+        let mut needs = self.texts.needs(spliced);
+        let segments = segments.into_iter();
+        let segments = segments.inspect(|segment| needs.add(segment));
+        let mut ranges = layout::ranges(segments, own_session, not);
+        ranges.extend(needs.ranges(own_session));
+        layout::merged(ranges)
+    }
+
+    /// Blocks of a boundary as it stores them.
+    pub fn spliced(&self, own: Seq, blocks: &[Block]) -> Spliced {
+        self.texts.splice(own, blocks)
+    }
+
+    /// Takes over a boundary: learns its text, and builds from it and from the shelf.
+    pub(crate) fn meet_boundary(
+        &mut self,
+        shelf: &mut Shelf,
+        record: &Record,
+        place: &Arc<Place>,
+        manifest: &Manifest,
+    ) -> usize {
+        self.texts.learn(record, place);
+        let lost = shelf.add_record(record, place, &self.texts);
+        let missing = self.build(shelf, manifest);
+        self.forget_texts();
+        missing + lost
+    }
+
+    /// Forgets texts that nothing in view is made of any more.
+    fn forget_texts(&mut self) {
+        let tail = self.tail.response.iter().chain(&self.tail.incoming);
+        self.texts.retain(self.frozen.iter().chain(tail));
     }
 
     /// Rebuilds a view from a manifest and the records its ranges name; `carrier` is the record
@@ -391,14 +440,23 @@ impl View {
     ) -> Self {
         let mut view = Self::new(target);
         let mut shelf = Shelf::default();
+        let runs = manifest.frozen.iter().chain(&manifest.response);
+        let named = runs.chain(&manifest.incoming).map(|run| run.record);
+        let named: HashSet<Seq> = named.collect();
+        let mut missing = 0;
         for (session, record) in records {
             let place = view.place(record, session);
-            shelf.add_record(record, &place);
+            // Ranges are in the order of the log, so that texts come before the blocks made of
+            // them.
+            view.texts.learn(record, &place);
+            // A boundary that is there for its text only may itself refer to texts that are not.
+            if named.contains(&record.seq) || !matches!(record.body, Body::Boundary(_)) {
+                missing += shelf.add_record(record, &place, &view.texts);
+            }
         }
         // The carrier's own blocks (summary, restored parts) are part of the layout too.
         let place = view.place(carrier, None);
-        shelf.add_record(carrier, &place);
-        let missing = view.build(&shelf, manifest);
+        missing += view.meet_boundary(&mut shelf, carrier, &place, manifest);
         if missing > 0 {
             view.report(ViewIssue::MissingBlocks {
                 record: carrier.id.clone(),

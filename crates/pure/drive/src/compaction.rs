@@ -91,6 +91,7 @@ impl Driver {
 
     /// Starts a job. `keep` is the part of the tail, in tokens, that the economic policy retains.
     pub(crate) fn run_compaction(&mut self, request: Request, keep: Option<Tokens>, then: Then) {
+        self.page_before_boundary();
         let trigger = request.trigger;
         let wishes = request.instructions.clone();
         let mut request = request;

@@ -36,6 +36,10 @@ pub(crate) const AIM: &str = "economy.aim";
 /// average for a chronicle of 400 kB.
 const PAGE: usize = 16 * 1024;
 
+/// The same right before a boundary, whose manifest would repeat them. Below it a page of its own,
+/// named by all later manifests, costs more than the entries.
+const PAGE_BEFORE_BOUNDARY: usize = 4 * 1024;
+
 /// Work with pending outcomes that the turn, or a command, waits for. At most one at a time.
 #[derive(Debug)]
 pub(crate) enum Job {
@@ -246,7 +250,16 @@ impl Driver {
     /// Writes the newest entries of the chronicle as a page, once they are worth one: the next
     /// boundary names it instead of repeating them.
     fn page_if_due(&mut self) -> Result<(), DriveError> {
-        match self.conversation.page_due(PAGE) {
+        self.page_of(PAGE)
+    }
+
+    /// Writes a page before a compaction. A failure is left to the boundary, which meets it too.
+    pub(crate) fn page_before_boundary(&mut self) {
+        self.page_of(PAGE_BEFORE_BOUNDARY).ok();
+    }
+
+    fn page_of(&mut self, least: usize) -> Result<(), DriveError> {
+        match self.conversation.page_due(least) {
             Some(page) => self.emit(Body::Chronicle(Box::new(page))).map(drop),
             None => Ok(()),
         }

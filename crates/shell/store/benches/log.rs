@@ -132,6 +132,8 @@ impl Generator {
             summary_tokens: None,
             summary: vec![Block::text(&prose(7, 8_000))],
             restored: Vec::new(),
+            text: Vec::new(),
+            spliced: Vec::new(),
             previous: None,
             manifest: Some(Manifest {
                 ranges,

@@ -14,7 +14,7 @@ use crate::summary::said_by_user;
 use dormouse_core::id::Seq;
 use dormouse_core::json::Text;
 use dormouse_core::record::{
-    BoundaryKind, Clearing, Distillation, LayoutRun, Notes, Purpose, Trigger,
+    BoundaryKind, Clearing, Distillation, LayoutRun, LineRun, Notes, Purpose, Trigger,
 };
 use dormouse_core::units::{Millis, Tokens};
 use dormouse_core::usage::TokenUsage;
@@ -126,6 +126,10 @@ struct BoundaryLine<'a> {
     #[serde(borrow, default)]
     restored: Option<&'a RawValue>,
     #[serde(default)]
+    text: Vec<String>,
+    #[serde(default)]
+    spliced: Vec<Vec<LineRun>>,
+    #[serde(default)]
     manifest: Option<Kept>,
 }
 
@@ -170,6 +174,8 @@ pub(crate) struct EventNoter {
     pub(crate) events: Vec<LogEvent>,
     /// Names and figures of the user's, with the record that had them last.
     facts: BTreeMap<String, Option<Seq>>,
+    /// Lines that boundaries of this log wrote; later ones refer to them.
+    texts: BTreeMap<Seq, Vec<String>>,
     /// Compaction of another tool whose summary has not come yet.
     open: Option<usize>,
 }
@@ -228,7 +234,7 @@ impl EventNoter {
             (_, Some("compact_boundary")) => {
                 let own = line.dormouse.map(|raw| serde_json::from_str(raw.get()));
                 Some(if let Some(Ok(boundary)) = own {
-                    self.boundary(&boundary)
+                    self.boundary(boundary, line.seq.0.map(Seq::new))
                 } else {
                     self.open = Some(self.events.len());
                     foreign(line.compact_metadata.map_or("null", RawValue::get))
@@ -290,9 +296,19 @@ impl EventNoter {
         }
     }
 
-    fn boundary(&self, boundary: &BoundaryLine<'_>) -> LogWork {
+    fn boundary(&mut self, boundary: BoundaryLine<'_>, seq: Option<Seq>) -> LogWork {
+        if let Some(seq) = seq {
+            self.texts.insert(seq, boundary.text);
+        }
         let texts = [boundary.summary, boundary.restored];
-        let texts: Vec<&str> = texts.iter().flatten().map(|raw| raw.get()).collect();
+        let whole = texts.iter().flatten().map(|raw| raw.get());
+        let runs = boundary.spliced.iter().flatten();
+        // Text of a fork's parent is in another file; its facts count as gone.
+        let lines = runs.filter_map(|run| run.of(self.texts.get(&run.0)?));
+        // One text, because each fact is looked for in each of them.
+        let lines = lines.flatten().map(String::as_str).collect::<Vec<_>>();
+        let lines = lines.join("\n");
+        let texts: Vec<&str> = whole.chain([lines.as_str()]).collect();
         let kept = boundary.manifest.as_ref();
         let stays = |(fact, seq): &(&String, &Option<Seq>)| {
             let in_text = texts.iter().any(|text| text.contains(fact.as_str()));

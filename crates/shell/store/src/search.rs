@@ -24,9 +24,10 @@ use std::ops::Range;
 /// Size of the first read in bytes; each further block is twice as large, up to [`LARGEST_READ`]. A
 /// head or a fresh checkpoint usually lies in the first one.
 const FIRST_READ: u64 = 128 * 1024;
-/// Size of the first read for the end of a line: twice a page of a chronicle, and more than nearly
-/// all messages have. A resume looks for one end a range, so that a larger read would add up.
-const FIRST_OF_LINE: u64 = 32 * 1024;
+/// Size of the first read for the end of a line: as much as a boundary has, twice a page of a
+/// chronicle, and more than nearly all messages have. A resume looks for one end a range, so that a
+/// larger read would add up; with a smaller one a boundary would take a second read.
+const FIRST_OF_LINE: u64 = 40 * 1024;
 /// Largest block in bytes: beyond this a larger read saves no time, only takes memory.
 const LARGEST_READ: u64 = 4 * 1024 * 1024;
 

@@ -188,6 +188,7 @@ fn session(machine: &Machine) -> (PathBuf, Writer) {
         id: writer.next_id(),
         summary: &summary,
         restored: &[],
+        spliced: &[],
         keep: &[SeqRange {
             first: writer.next_seq(),
             last: writer.next_seq(),
@@ -203,6 +204,8 @@ fn session(machine: &Machine) -> (PathBuf, Writer) {
         summary_tokens: None,
         summary,
         restored: Vec::new(),
+        text: Vec::new(),
+        spliced: Vec::new(),
         previous: None,
         manifest: Some(manifest),
         preserved: None,

@@ -442,10 +442,10 @@ impl CompactionJob {
         // have other sizes.
         let by_model = matches!(kind, BoundaryKind::Full | BoundaryKind::Partial);
         let written = by_model.then(|| cx.measure.tokens(Block::text(summary).weight()));
-        let summary = framed.blocks();
-        let restored = restore::blocks(parts, &cx.rule.restore, bytes);
-        let blocks = summary.iter().chain(&restored);
-        let added = blocks.fold(Weight::default(), |sum, block| sum + *block.weight());
+        let mut blocks = framed.blocks();
+        blocks.extend(restore::blocks(parts, &cx.rule.restore, bytes));
+        let weights = blocks.iter().map(|block| *block.weight());
+        let added = weights.fold(Weight::default(), std::ops::Add::add);
         let added = cx.measure.tokens(&added);
         if added + STAND_INS >= kept.replaced {
             return Err(GateError::NotSmaller {
@@ -460,20 +460,19 @@ impl CompactionJob {
                 return Err(GateError::UserMessages(missing.len()));
             }
         }
-        let keep = kept.ranges();
+        let spliced = conversation.view().spliced(cx.seq, &blocks);
         let manifest = conversation.compacted(&Compaction {
             seq: cx.seq,
             id: cx.id.clone(),
-            summary: &summary,
-            restored: &restored,
-            keep: &keep,
+            summary: &blocks,
+            restored: &[],
+            spliced: &spliced.blocks,
+            keep: &kept.ranges(),
             place: kept.place,
         });
         let unsent = conversation.view().unsent();
-        let unsent: Tokens = unsent
-            .map(|part| cx.measure.tokens(part.block.weight()))
-            .sum();
-        let fixed = cx.measure.tokens(cx.prefix) + unsent;
+        let unsent = unsent.map(|part| cx.measure.tokens(part.block.weight()));
+        let fixed = cx.measure.tokens(cx.prefix) + unsent.sum();
         let before = conversation.count(cx.prefix).tokens;
         // Add first: an estimate may exceed the measured count, and token subtraction saturates.
         let after = before + added - kept.replaced;
@@ -485,8 +484,10 @@ impl CompactionJob {
                 post_tokens: Some(after),
                 fixed_tokens: Some(fixed),
                 summary_tokens: written,
-                summary,
-                restored,
+                summary: spliced.whole,
+                restored: Vec::new(),
+                text: spliced.text,
+                spliced: spliced.blocks,
                 previous: conversation.state().boundary.clone(),
                 manifest: Some(manifest),
                 preserved: None,

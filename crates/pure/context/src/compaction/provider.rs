@@ -66,11 +66,14 @@ pub fn provider_boundary(
             replaced,
         });
     }
+    // The signed block comes first and stays whole, so that the texts behind it keep their indices.
+    let spliced = conversation.view().spliced(cx.seq, &restored);
     let manifest = conversation.compacted(&Compaction {
         seq: cx.seq,
         id: cx.id.clone(),
         summary: &summary,
         restored: &restored,
+        spliced: &spliced.blocks,
         keep: &[],
         place: SummaryPlace::Provider,
     });
@@ -85,7 +88,9 @@ pub fn provider_boundary(
         fixed_tokens: Some(cx.measure.tokens(cx.prefix)),
         summary_tokens: Some(cx.measure.tokens(&written)),
         summary,
-        restored,
+        restored: spliced.whole,
+        text: spliced.text,
+        spliced: spliced.blocks,
         previous: conversation.state().boundary.clone(),
         manifest: Some(manifest),
         preserved: None,

@@ -23,6 +23,10 @@ use dormouse_core::usage::TokenUsage;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// Responses whose figures may still change behind a boundary: the one under way, the summary's,
+/// and a few forks that run beside them.
+const UNSETTLED_BEHIND: usize = 8;
+
 /// Page record of the chronicle.
 #[derive(Clone, Debug)]
 pub(super) struct KnownPage {
@@ -55,6 +59,8 @@ impl Conversation {
         state.surfaced.clear();
         state.forgotten_until = state.chronicle.clock;
         state.undone = false;
+        let models = &self.view.target().models;
+        state.totals.settle_all_but(UNSETTLED_BEHIND, models);
         // The break-even of the notes is counted per compaction cycle.
         state.notes_usage = TokenUsage::default();
         state.notes_updates = 0;

@@ -359,8 +359,9 @@ impl Session {
             .records()
             .get(first_kept)
             .map_or(last, |record| record.seq);
-        let summary = [Block::text("summary")];
-        let restored = [Block::text("restored")];
+        let (summary, restored) = texts(self.log.records().len());
+        let blocks = [summary[0].clone(), restored[0].clone()];
+        let spliced = view.spliced(self.log.next_seq(), &blocks);
         let keep = if back {
             [SeqRange {
                 first: Seq::new(0),
@@ -374,6 +375,7 @@ impl Session {
             id: self.log.next_id(),
             summary: &summary,
             restored: &restored,
+            spliced: &spliced.blocks,
             keep: &keep,
             place: if back {
                 SummaryPlace::Back
@@ -392,8 +394,10 @@ impl Session {
             post_tokens: None,
             fixed_tokens: None,
             summary_tokens: None,
-            summary: summary.to_vec(),
-            restored: restored.to_vec(),
+            summary: Vec::new(),
+            restored: Vec::new(),
+            text: spliced.text,
+            spliced: spliced.blocks,
             previous: None,
             manifest: Some(manifest),
             preserved: None,
@@ -439,4 +443,16 @@ fn tool_call(id: &str, nth: usize) -> Block {
         2 => call(id, "Read", &json!({ "pattern": path })),
         _ => call(id, "Bash", &json!({ "command": "ls", "path": path })),
     }
+}
+
+/// Blocks of a boundary after so many records. Most of their lines stand in earlier ones too, as
+/// in real sections; long enough to be referred to.
+fn texts(records: usize) -> ([Block; 1], [Block; 1]) {
+    let lines = |from: usize, what: &str| -> String {
+        let line = |n: usize| format!("- {what} number {n}, in some more words than a few\n");
+        (from..from + 6).map(line).collect()
+    };
+    let summary = format!("summary after {records}\n{}", lines(records / 8, "fact"));
+    let restored = format!("<restored>\n{}</restored>", lines(records / 20, "line"));
+    ([Block::text(&summary)], [Block::text(&restored)])
 }

@@ -151,6 +151,7 @@ fn compact(log: &mut LogBuilder, keep: SeqRange, place: SummaryPlace, target: &T
         id: log.next_id(),
         summary: &summary,
         restored: &restored,
+        spliced: &[],
         keep: &[keep],
         place,
     });
@@ -163,6 +164,8 @@ fn compact(log: &mut LogBuilder, keep: SeqRange, place: SummaryPlace, target: &T
         summary_tokens: None,
         summary: summary.to_vec(),
         restored: restored.to_vec(),
+        text: Vec::new(),
+        spliced: Vec::new(),
         previous: None,
         manifest: Some(manifest),
         preserved: None,

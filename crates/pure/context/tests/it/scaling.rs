@@ -180,6 +180,7 @@ fn composing_a_boundary_is_linear() {
             id: given.log.next_id(),
             summary: &[Block::text("summary")],
             restored: &[],
+            spliced: &[],
             keep: &keep,
             place: SummaryPlace::Front,
         };

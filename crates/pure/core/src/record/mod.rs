@@ -20,6 +20,7 @@ mod page;
 mod payload;
 mod read;
 mod read_usage;
+mod splice;
 mod state;
 mod unread;
 mod write;
@@ -45,6 +46,7 @@ pub use payload::{
     SessionStart, Snip, Trigger, Ttl, Undo, UsageReport,
 };
 pub use read::{LineError, LineIssue, ParsedLine, peek};
+pub use splice::LineRun;
 pub use state::{
     Calibration, FoldedState, Gaps, LastRequest, LastUsage, NAMED_WINDOW, NamedWindow, NotesState,
     RecentUsage, Totals, WindowEvidence, Windows,

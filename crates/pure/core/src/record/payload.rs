@@ -4,6 +4,7 @@
 //! field is compatible; changing the meaning of one requires a new [`super::FORMAT`].
 
 use super::layout::Manifest;
+use super::splice::LineRun;
 use crate::block::Block;
 use crate::hash::Hash;
 use crate::id::{BlockKey, MessageId, RecordId, Seq, SessionId};
@@ -387,6 +388,13 @@ pub struct Boundary {
     /// Blocks restored after the summary, such as recently read files.
     #[serde(default)]
     pub restored: Vec<Block>,
+    /// Lines that this boundary writes first; its text blocks and those of later ones name them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub text: Vec<String>,
+    /// Text blocks as runs of lines, joined by line feeds. Their indices follow those of `summary`
+    /// and `restored`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spliced: Vec<Vec<LineRun>>,
     /// Boundary before this one on the path.
     #[serde(default)]
     pub previous: Option<RecordId>,

@@ -365,6 +365,8 @@ fn boundary(parsed: &Line<'_>, issues: &mut Vec<LineIssue>) -> Option<Body> {
         summary_tokens: None,
         summary: Vec::new(),
         restored: Vec::new(),
+        text: Vec::new(),
+        spliced: Vec::new(),
         previous: None,
         manifest: None,
         preserved,

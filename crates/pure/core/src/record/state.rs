@@ -240,6 +240,15 @@ impl Totals {
         }
     }
 
+    /// Makes the figures of all but the newest `left` responses final. At a boundary the records of
+    /// earlier responses are complete, and each unsettled one costs some hundred bytes there.
+    pub fn settle_all_but(&mut self, left: usize, models: &ModelTable) {
+        let settled = self.recent.len().saturating_sub(left);
+        for one in self.recent.drain(..settled) {
+            settle(&mut self.by_model, models, &one);
+        }
+    }
+
     /// Usage of all models together, unsettled responses included.
     pub fn usage(&self) -> TokenUsage {
         let settled = self.by_model.values().map(|sum| sum.usage);

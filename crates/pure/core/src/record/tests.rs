@@ -188,6 +188,8 @@ fn every_body() -> Vec<Body> {
             summary_tokens: Some(Tokens(8)),
             summary: vec![block.clone()],
             restored: vec![block.clone()],
+            text: vec!["a line".to_owned()],
+            spliced: vec![vec![LineRun(Seq::new(3), 0, 1), LineRun(Seq::new(1), 7, 2)]],
             previous: Some("b0".into()),
             manifest: Some(manifest()),
             preserved: None,

@@ -155,12 +155,15 @@ fn spans_of(record: &Record, calls: &HashMap<CallId, Call>) -> Vec<Span> {
             of_message(message, aside, &template, calls)
         }
         Body::Fragment(found) => vec![fragment(&found.block)],
-        Body::Boundary(boundary) => boundary
-            .summary
-            .iter()
-            .chain(&boundary.restored)
-            .map(fragment)
-            .collect(),
+        Body::Boundary(boundary) => {
+            let blocks = boundary.summary.iter().chain(&boundary.restored);
+            // Lines that the boundary only refers to came with the boundary that wrote them.
+            let text = (!boundary.text.is_empty()).then(|| Span {
+                text: without_private(&boundary.text.join("\n")),
+                ..template.clone()
+            });
+            blocks.map(fragment).chain(text).collect()
+        }
         _ => Vec::new(),
     }
 }

@@ -294,7 +294,9 @@ async fn an_earlier_summary_is_part_of_what_is_summarised() {
     let Body::Boundary(boundary) = kept.body else {
         unreachable!()
     };
-    let text = boundary.summary[0].readable_text().unwrap();
+    // In its own lines, or in those of the first boundary that it refers to.
+    let summary = case.session.conversation().view().segments();
+    let text = summary.get(0).unwrap().block.readable_text().unwrap();
     assert!(
         text.contains("KEEP-ME"),
         "the extract takes it along too: {text}"

@@ -24,18 +24,15 @@ async fn a_turn_longer_than_the_window_is_compacted_by_the_provider() {
     let made = boundaries(&session).await;
     let by_provider = made.iter().find_map(|record| match &record.body {
         Body::Boundary(boundary) => {
-            (boundary.summary[0].kind() == BlockKind::Compaction).then_some(boundary)
+            let first = boundary.summary.first()?;
+            (first.kind() == BlockKind::Compaction).then_some(boundary)
         }
         _ => None,
     });
     let boundary = by_provider.unwrap_or_else(|| panic!("{:?}", kit.notices()));
     assert!(boundary.post_tokens < boundary.pre_tokens);
     // The user's words follow the provider's block, word for word.
-    let beside: String = boundary
-        .restored
-        .iter()
-        .filter_map(Block::readable_text)
-        .collect();
+    let beside = boundary.text.join("\n");
     assert!(beside.contains("The port is 8001."), "{beside}");
     // The session is the same when it is opened again.
     let before: Vec<_> = segments(&session);

@@ -150,6 +150,8 @@ pub(super) fn boundary(pre_tokens: Option<u64>, preserved: Option<Preserved>) ->
         summary_tokens: None,
         summary: Vec::new(),
         restored: Vec::new(),
+        text: Vec::new(),
+        spliced: Vec::new(),
         previous: None,
         manifest: None,
         preserved,

@@ -74,6 +74,8 @@ pub(crate) fn boundary(ranges: Vec<KeptRange>) -> Body {
         summary_tokens: None,
         summary: vec![Block::text("so far")],
         restored: Vec::new(),
+        text: Vec::new(),
+        spliced: Vec::new(),
         previous: None,
         manifest: Some(Manifest {
             ranges,

@@ -84,12 +84,21 @@ fn boundary(
     seq: Seq,
     keep: u64,
 ) -> Body {
-    let summary = [Block::text("so far")];
+    // Most lines stand in earlier boundaries too, as in real sections, and are referred to.
+    let line = |n: u64| format!("- fact number {n}, in some more words than a few");
+    let from = seq.get() / 12;
+    let lines: Vec<String> = (from..from + 5).map(line).collect();
+    let summary = [Block::text(&format!(
+        "so far, at {seq}\n{}",
+        lines.join("\n")
+    ))];
+    let spliced = conversation.view().spliced(seq, &summary);
     let compaction = Compaction {
         seq,
         id,
         summary: &summary,
         restored: &[],
+        spliced: &spliced.blocks,
         keep: &[SeqRange {
             first: Seq::new(seq.get().saturating_sub(keep)),
             last: seq,
@@ -104,8 +113,10 @@ fn boundary(
         post_tokens: None,
         fixed_tokens: None,
         summary_tokens: None,
-        summary: summary.to_vec(),
+        summary: Vec::new(),
         restored: Vec::new(),
+        text: spliced.text,
+        spliced: spliced.blocks,
         previous: None,
         manifest: Some(manifest),
         preserved: None,
