@@ -7,12 +7,14 @@ use crate::error::{HostError, chain};
 use crate::host::Host;
 use crate::remark::Remark;
 use crate::transcripts::Transcripts;
+use dormouse_context::conversation::Conversation;
 use dormouse_core::id::{RecordId, SessionId};
-use dormouse_core::record::{LineContext, Record};
+use dormouse_core::record::{Body, Checkpoint, LineContext, Record};
+use dormouse_core::settings::keys;
 use dormouse_guard::secrets;
 use dormouse_store::{
-    AboutSession, LogEnding, LogFile, NewLog, ProjectFolder, ReadError, ReadIssue, SessionSummary,
-    convert, export, import, summarise,
+    AboutSession, Draft, LogEnding, LogFile, LogWriter, NewLog, Parent, ProjectFolder, ReadError,
+    ReadIssue, SessionSummary, convert, export, import, summarise,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -291,15 +293,58 @@ impl Host {
                 git_branch: about.git_branch.unwrap_or_default(),
             },
         };
+        let (session, context) = (new.session.clone(), new.context.clone());
         let converted = match foreign {
             Some(foreign) => import(foreign, system, &target, new)?,
             None => convert(&log, system, &target, new)?,
         };
+        // The log is whole without it; a checkpoint that cannot be written costs the next resume
+        // its time.
+        self.checkpoint(&target, session, context).ok();
         Ok(Converted {
             file: target.display().to_string(),
             lines: converted.lines,
             left_out: converted.left.total(),
         })
+    }
+}
+
+impl Host {
+    /// Writes a checkpoint at the end of a log that is too long to be traced at every resume.
+    fn checkpoint(
+        &self,
+        target: &Path,
+        session: SessionId,
+        context: LineContext,
+    ) -> Result<(), HostError> {
+        let system = self.system();
+        let mut writer = LogWriter::open(system, target, context, session)?;
+        let every = self.settings().get(keys::LOG_CHECKPOINT);
+        if writer.bytes_since_checkpoint() < every {
+            return Ok(());
+        }
+        let transcripts = Transcripts::new(system, self.models());
+        let mut conversation = transcripts.live(target)?.conversation;
+        let mut append = |conversation: &Conversation, body: Body| {
+            let head = writer.head().map(|head| head.id.clone());
+            let mut draft = Draft::new(RecordId::new(system.ids.fresh()), self.now(), body);
+            // Lines of bookkeeping may stand behind the newest message; they are on no path.
+            if let Some(newest) = conversation.head() {
+                draft.parent = Parent::Record(newest.clone());
+            }
+            writer.append(head.as_ref(), draft)
+        };
+        // The chronicle goes into a page of its own, which later manifests name.
+        if let Some(page) = conversation.page_due(1) {
+            let page = append(&conversation, Body::Chronicle(Box::new(page)))?;
+            conversation.apply(&page);
+        }
+        let manifest = conversation.manifest();
+        append(
+            &conversation,
+            Body::Checkpoint(Box::new(Checkpoint { manifest })),
+        )?;
+        Ok(())
     }
 }
 

@@ -12,15 +12,17 @@ use crate::error::HostError;
 use crate::remark::Remark;
 use dormouse_context::conversation::Conversation;
 use dormouse_context::path::{Leaf, Path as Traced, trace};
+use dormouse_context::path_table::{LinkTable, TracedLines};
 use dormouse_context::prefix::RenderedPrefix;
 use dormouse_context::target::Target;
 use dormouse_context::window_proof;
-use dormouse_core::id::RecordId;
+use dormouse_core::id::{RecordId, SessionId};
 use dormouse_core::models::{ModelTable, UNKNOWN_MODEL};
 use dormouse_core::record::{Body, Record, Role, Windows};
 use dormouse_core::weight::Weight;
-use dormouse_store::{Blobs as _, FileBlobs, LogFile, Outlined, ReadLog};
+use dormouse_store::{Blobs as _, FileBlobs, LiveStart, LogFile, Outlined, ReadLog, Resumed};
 use dormouse_system::System;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -98,27 +100,20 @@ impl Transcripts {
         }
         // A fork refers to records of its parent, whose log lies beside it.
         let files = Arc::clone(&self.system.files);
-        let siblings = |session: &dormouse_core::id::SessionId| {
+        let siblings = |session: &SessionId| {
             let beside = file.with_file_name(format!("{session}.jsonl"));
             LogFile::open(&*files, &beside).ok()
         };
-        let Outlined { live, tail } = log.outline(&siblings)?;
-        self.note_skipped(live.issues.total(), file);
-        let manifest = live.carrier.as_ref().and_then(|it| it.body.manifest());
-        // The model may be named only before the part that was read.
-        let before = manifest.and_then(|manifest| manifest.state.model.clone());
-        // Outlines are as long as short messages: they go before the view comes.
-        let (target, on_path) = {
-            let traced = trace(live.carrier.iter().chain(&live.tail), Leaf::Newest);
-            self.note_gaps(&traced, file);
-            let target = self.target(&traced.records, before.as_deref());
-            // The carrier is where the view begins; applying it again would count it twice.
-            let carrier = live.carrier.as_ref().map(|carrier| &carrier.id);
-            let rest = traced.records.iter();
-            let rest = rest.filter(|record| Some(&record.id) != carrier);
-            (target, rest.map(|it| it.offset).collect::<Vec<u64>>())
+        let TracedTail {
+            live,
+            tail,
+            target,
+            on_path,
+        } = match self.by_links(&log, &siblings)? {
+            Some(live) => live,
+            None => self.by_outlines(&log, &siblings, file)?,
         };
-        drop(live.tail);
+        self.note_skipped(live.issues.total(), file);
         let read = live.kept.iter().map(|(_, record)| record);
         let read = read.chain(&live.carrier);
         let rewriting = read.filter(|record| rewrites_prompt(record));
@@ -149,6 +144,57 @@ impl Transcripts {
         Ok(self.finish(file, conversation, rewrites))
     }
 
+    /// Traces the path over a table of links; `None` if the log's links are not sound.
+    fn by_links(
+        &self,
+        log: &LogFile,
+        siblings: Siblings<'_>,
+    ) -> Result<Option<TracedTail>, HostError> {
+        let LiveStart { mut live, tail } = log.live_start(siblings)?;
+        let mut table = LinkTable::new(live.carrier.as_ref());
+        log.for_each_telling(tail.clone(), &mut live.issues, |record| {
+            table.push(&record);
+        })?;
+        let Some(TracedLines { mut offsets, model }) = table.trace() else {
+            return Ok(None);
+        };
+        let target = self.target_of(model.as_deref(), live.carrier.as_ref());
+        // The carrier is where the view begins; applying it again would count it twice.
+        let carrier = live.carrier.as_ref().map(|carrier| carrier.offset);
+        offsets.retain(|offset| Some(*offset) != carrier);
+        Ok(Some(TracedTail {
+            live,
+            tail,
+            target,
+            on_path: offsets,
+        }))
+    }
+
+    /// Traces the path over outlines of the records, across gaps.
+    fn by_outlines(
+        &self,
+        log: &LogFile,
+        siblings: Siblings<'_>,
+        file: &Path,
+    ) -> Result<TracedTail, HostError> {
+        let Outlined { mut live, tail } = log.outline(siblings)?;
+        // Outlines are as long as short messages: they go before the view comes.
+        let outlines = std::mem::take(&mut live.tail);
+        let traced = trace(live.carrier.iter().chain(&outlines), Leaf::Newest);
+        self.note_gaps(&traced, file);
+        let target = self.target_of(newest_model(&traced.records), live.carrier.as_ref());
+        let carrier = live.carrier.as_ref().map(|carrier| &carrier.id);
+        let rest = traced.records.iter();
+        let rest = rest.filter(|record| Some(&record.id) != carrier);
+        let on_path = rest.map(|it| it.offset).collect();
+        Ok(TracedTail {
+            live,
+            tail,
+            target,
+            on_path,
+        })
+    }
+
     /// All records of a transcript, of whichever tool.
     ///
     /// # Errors
@@ -175,7 +221,7 @@ impl Transcripts {
         let traced = trace(records, leaf.map_or(Leaf::Newest, Leaf::Record));
         self.note_gaps(&traced, file);
         let on_path = traced.records;
-        let target = self.target(&on_path, None);
+        let target = self.target_of(newest_model(&on_path), None);
         let mut conversation = Conversation::fold(&on_path, target);
         if leaf.is_none() {
             // Codex reports usage and window behind the last message, where no path leads.
@@ -213,17 +259,11 @@ impl Transcripts {
         windows
     }
 
-    fn target(&self, path: &[&Record], before: Option<&str>) -> Target {
-        let last = path.iter().rev().find_map(|record| match &record.body {
-            Body::Request(request) => Some(&*request.model),
-            Body::Message(message) if message.role == Role::Assistant => message
-                .model
-                .as_deref()
-                // Claude Code writes `<synthetic>` for messages that it made itself; no such model
-                // exists.
-                .filter(|model| !model.starts_with('<')),
-            _ => None,
-        });
+    /// Target for the model that a path names last; it may be named only before the part that was
+    /// read, in the state of the carrier.
+    fn target_of(&self, last: Option<&str>, carrier: Option<&Record>) -> Target {
+        let manifest = carrier.and_then(|carrier| carrier.body.manifest());
+        let before = manifest.and_then(|manifest| manifest.state.model.as_deref());
         // The caller's choice first, then the newest word of the session itself.
         let model = self.model.as_deref().or(last).or(before);
         Target::new(&self.models, model.unwrap_or(UNKNOWN_MODEL))
@@ -268,6 +308,33 @@ impl Transcripts {
             remarks.push(remark);
         }
     }
+}
+
+/// Opens the log of another session that a fork refers to.
+type Siblings<'a> = &'a dyn Fn(&SessionId) -> Option<LogFile>;
+
+/// The live part of a log before its records behind the carrier are read.
+struct TracedTail {
+    live: Resumed,
+    /// Bytes of the file that hold the records behind the carrier.
+    tail: Range<u64>,
+    target: Target,
+    /// Offsets of the records on the path behind the carrier, in file order.
+    on_path: Vec<u64>,
+}
+
+/// Model that the newest request or answer on a path names.
+fn newest_model<'a>(path: &[&'a Record]) -> Option<&'a str> {
+    path.iter().rev().find_map(|record| match &record.body {
+        Body::Request(request) => Some(&*request.model),
+        Body::Message(message) if message.role == Role::Assistant => message
+            .model
+            .as_deref()
+            // Claude Code writes `<synthetic>` for messages that it made itself; no such model
+            // exists.
+            .filter(|model| !model.starts_with('<')),
+        _ => None,
+    })
 }
 
 /// True if a record says why the prompt is not simply what was said.

@@ -14,6 +14,7 @@ mod gc;
 mod issue;
 mod layout;
 mod lines;
+mod live_start;
 mod log_events;
 mod log_file;
 mod memory_log;
@@ -46,6 +47,7 @@ pub use gc::{
 pub use issue::{Issues, MAX_ISSUES, ReadIssue, Trouble};
 pub use layout::{LayoutError, ProjectFolder, log_in, slug, unique_slug};
 pub use lines::Line;
+pub use live_start::LiveStart;
 pub use log_events::{ENGINE_TIME, LogEvent, LogWork};
 pub use log_file::{FirstBytes, Lacks, LogFile, ReadError};
 pub use memory_log::MemoryLog;

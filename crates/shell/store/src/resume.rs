@@ -23,9 +23,9 @@ use crate::issue::{Issues, Trouble};
 use crate::log_file::{LogFile, ReadError};
 use crate::parse::{for_each_parsed, read_records};
 use crate::ranges;
-use crate::search::newest_line;
+use crate::search::{Found, newest_line};
 use dormouse_core::id::{RecordId, SessionId};
-use dormouse_core::record::{Body, Links, Preserved, Record};
+use dormouse_core::record::{Body, Links, ParsedLine, Preserved, Record};
 use dormouse_system::{FileResult, RandomRead};
 use memchr::memmem::Finder;
 use std::collections::HashMap;
@@ -109,7 +109,7 @@ impl LogFile {
         Ok(resumed)
     }
 
-    fn read_kept(
+    pub(crate) fn read_kept(
         &self,
         file: &dyn RandomRead,
         carrier: &Record,
@@ -157,14 +157,9 @@ impl LogFile {
 
 /// Finds the carrier and reads the tail behind it.
 fn live_part(file: &dyn RandomRead, len: u64, mut tail: Tail) -> FileResult<Resumed> {
-    let needles = ["\"compact_boundary\"", "\"checkpoint\"", "\"undo\""].map(Finder::new);
     let mut end = len;
     let carrier = loop {
-        let found = newest_line(file, 0..end, &needles, |offset, line| {
-            let parsed = Record::parse(line, offset).ok()?;
-            is_carrier(&parsed.record).then_some(parsed)
-        })?;
-        let Some(found) = found else {
+        let Some(found) = newest_carrier(file, end)? else {
             // No carrier in the whole file: all of it is live, unless it starts as a fork.
             tail.prepend(file, 0..end)?;
             break tail.take_start_of_fork();
@@ -194,6 +189,18 @@ fn live_part(file: &dyn RandomRead, len: u64, mut tail: Tail) -> FileResult<Resu
         }
     };
     Ok(tail.resumed(carrier))
+}
+
+/// Newest line before `end` that a resume could start at.
+pub(crate) fn newest_carrier(
+    file: &dyn RandomRead,
+    end: u64,
+) -> FileResult<Option<Found<ParsedLine>>> {
+    let needles = ["\"compact_boundary\"", "\"checkpoint\"", "\"undo\""].map(Finder::new);
+    newest_line(file, 0..end, &needles, |offset, line| {
+        let parsed = Record::parse(line, offset).ok()?;
+        is_carrier(&parsed.record).then_some(parsed)
+    })
 }
 
 /// [`live_part`] for records that are all in memory.

@@ -6,6 +6,7 @@
 )]
 
 mod asking;
+mod convert;
 mod kit;
 mod recall;
 mod session;
