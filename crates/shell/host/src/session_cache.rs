@@ -2,7 +2,7 @@
 //!
 //! # Model
 //! A row is made from whole transcripts, which takes seconds for hundreds of megabytes. One file in
-//! the home keeps each row beside the stamps of the transcripts it was made from: length, time of
+//! the home, or in the user's folder for caches where there is no home, keeps each row beside the stamps of the transcripts it was made from: length, time of
 //! change, and a hash of both ends. A transcript with other stamps is read again, with all files of
 //! its session; a list of unchanged sessions reads their ends only.
 //!
@@ -11,8 +11,9 @@
 //! noticed. No tool does that to a file it appends to.
 //!
 //! # Responsibilities
-//! A cache that is absent, damaged, of another version or made with other prices is no cache. A home
-//! that cannot be written to costs the next run the time, and nothing else.
+//! A cache that is absent, damaged, of another version or made with other prices is no cache. A list
+//! is a question and makes no home where there is none; a folder for caches is there for such
+//! questions. One that cannot be written to costs the next run the time, and nothing else.
 //!
 //! # Not here
 //! Making a row: [`crate::sessions`].
@@ -22,13 +23,20 @@ use dormouse_core::hash::Hash;
 use dormouse_core::models::ModelTable;
 use dormouse_core::units::Millis;
 use dormouse_store::FoundLog;
-use dormouse_system::{Access, FileResult, Files};
+use dormouse_system::{Access, FileResult, Files, System};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Name of the file below Dormouse's home.
 const FILE: &str = "sessions-cache.json";
+
+/// Folder of caches in a user's home, where no variable names another.
+const USER_CACHES: &str = if cfg!(target_os = "macos") {
+    "Library/Caches"
+} else {
+    ".cache"
+};
 
 /// Version of the rows. Raised whenever a figure of a row is made in another way.
 const VERSION: u32 = 1;
@@ -70,7 +78,8 @@ pub(crate) struct Stamp {
 /// Rows of earlier runs, and those of this one.
 #[derive(Debug)]
 pub(crate) struct SessionCache {
-    path: PathBuf,
+    /// File of the cache; none where the user has neither a home of ours nor one of his own.
+    path: Option<PathBuf>,
     known: Stored,
     fresh: BTreeMap<PathBuf, Entry>,
     changed: bool,
@@ -78,15 +87,17 @@ pub(crate) struct SessionCache {
 
 impl SessionCache {
     /// Reads the rows that earlier runs kept.
-    pub(crate) fn load(files: &dyn Files, home: &Path, models: &ModelTable) -> Self {
-        let path = home.join(FILE);
+    pub(crate) fn load(system: &System, home: &Path, models: &ModelTable) -> Self {
+        let files = &*system.files;
+        let path = folder(system, home).map(|folder| folder.join(FILE));
         let empty = Stored {
             version: VERSION,
             program: env!("CARGO_PKG_VERSION").to_owned(),
             models: Hash::of(format!("{models:?}").as_bytes()).to_string(),
             rows: BTreeMap::new(),
         };
-        let stored = files.read(&path, MOST_BYTES).ok();
+        let stored = path.as_ref();
+        let stored = stored.and_then(|path| files.read(path, MOST_BYTES).ok());
         let stored = stored.and_then(|bytes| serde_json::from_slice::<Stored>(&bytes).ok());
         let usable = stored.filter(|stored| {
             (stored.version, &stored.program, &stored.models)
@@ -125,17 +136,31 @@ impl SessionCache {
         let before = self.known.rows.len();
         self.known.rows.retain(|path, _| !path.starts_with(folder));
         self.changed |= self.known.rows.len() != before;
-        // A list is a question: it makes no home where there is none.
-        let home = self.path.parent().map(|home| files.metadata(home));
-        if !self.changed || home.is_none_or(|home| home.is_err()) {
+        let Some(path) = self.path.filter(|_| self.changed) else {
             return;
+        };
+        // Only a folder for caches can be missing here.
+        if let Some(folder) = path.parent() {
+            files.create_dir_all(folder, Access::Private).ok();
         }
         self.known.rows.append(&mut self.fresh);
         if let Ok(content) = serde_json::to_vec(&self.known) {
-            // A home that is read-only or full costs time, not the answer.
-            files.replace(&self.path, &content, Access::Private).ok();
+            // A disk that is read-only or full costs time, not the answer.
+            files.replace(&path, &content, Access::Private).ok();
         }
     }
+}
+
+/// Folder that the cache lies in: the home where there is one, else ours among the user's caches.
+fn folder(system: &System, home: &Path) -> Option<PathBuf> {
+    if system.files.metadata(home).is_ok() {
+        return Some(home.to_owned());
+    }
+    let named = system.env.var("XDG_CACHE_HOME").map(PathBuf::from);
+    // The specification of the variable has relative paths ignored.
+    let named = named.filter(|path| path.is_absolute());
+    let caches = named.or_else(|| Some(system.env.home_dir()?.join(USER_CACHES)))?;
+    Some(caches.join("dormouse"))
 }
 
 /// Stamps of the transcripts of one session; none if one of them cannot be read.

@@ -97,7 +97,7 @@ impl Host {
     }
 
     /// The same, telling which of how many sessions is being read. Rows of transcripts that did not
-    /// change since the last list come from a cache in the home.
+    /// change since the last list come from a cache.
     ///
     /// # Errors
     /// When the folder cannot be listed.
@@ -128,7 +128,7 @@ impl Host {
         let refused = found.refused.iter().map(ToString::to_string);
         list.unreadable = refused.collect();
         let models = self.models();
-        let mut cache = SessionCache::load(&*files, &self.places().home, &models);
+        let mut cache = SessionCache::load(self.system(), &self.places().home, &models);
         let own: Vec<&FoundLog> = found.logs.iter().filter(|it| it.agent.is_none()).collect();
         for (number, log) in own.iter().enumerate() {
             let beside = agents.get(&log.session).map_or(&[][..], Vec::as_slice);

@@ -167,3 +167,50 @@ fn sessions_that_are_gone_leave_the_cache() {
             .contains("b.jsonl")
     );
 }
+
+/// Sessions of another agent are listed where Dormouse was never used: no home is made, and the
+/// second list reads their ends only.
+#[test]
+fn without_a_home_the_cache_lies_among_the_users_caches() {
+    let list = |memory: &MemorySystem, path: &PathBuf| {
+        let before = memory.files.performed().len();
+        let host = host(memory);
+        let list = host.sessions(Some("/other".as_ref())).unwrap();
+        let performed = memory.files.performed().split_off(before);
+        let reads = performed
+            .iter()
+            .filter(|it| it.operation == Operation::ReadAt && it.path == *path);
+        assert!(dormouse_system::Files::metadata(&memory.files, &host.places().home).is_err());
+        (list, reads.count())
+    };
+    let path = PathBuf::from("/other/p/a.jsonl");
+    let caches = "/caches/dormouse/sessions-cache.json";
+    for (variable, file) in [
+        (Some("/caches"), caches.to_owned()),
+        (Some("relative"), String::new()),
+        (None, String::new()),
+    ] {
+        let memory = MemorySystem::new();
+        memory.files.put(&path, session(400, "a"));
+        if let Some(folder) = variable {
+            memory.env.set("XDG_CACHE_HOME", folder);
+        }
+        let (first, cold) = list(&memory, &path);
+        let (second, warm) = list(&memory, &path);
+        assert!(cold > ENDS, "{variable:?}: {cold}");
+        assert_eq!((second, warm), (first, ENDS), "{variable:?}");
+        assert_eq!(
+            memory
+                .files
+                .content(caches.as_ref() as &std::path::Path)
+                .is_some(),
+            !file.is_empty()
+        );
+    }
+    // A user without any home gets the list, and nothing is kept for him.
+    let memory = MemorySystem::new();
+    memory.files.put(&path, session(400, "a"));
+    memory.env.set_home(None);
+    memory.env.set("DORMOUSE_HOME", "/nowhere");
+    assert!(list(&memory, &path).1 > ENDS && list(&memory, &path).1 > ENDS);
+}
