@@ -3,6 +3,7 @@
 //! # Not here
 //! The options of one command: beside it.
 
+use dormouse_core::settings::parse_count;
 use dormouse_core::units::Tokens;
 
 /// A number of tokens as people write it: `200000`, `200_000`, `200k`, `1m`.
@@ -10,16 +11,8 @@ use dormouse_core::units::Tokens;
 /// # Errors
 /// When the text is no such number, or zero.
 pub fn tokens(text: &str) -> Result<Tokens, String> {
-    // Numbers are copied from settings (`200_000`) and from screens (`200,000`).
-    let plain = text.replace(['_', ','], "").to_ascii_lowercase();
-    let (digits, unit) = match plain.strip_suffix('k') {
-        Some(digits) => (digits, 1_000),
-        None => plain
-            .strip_suffix('m')
-            .map_or((plain.as_str(), 1), |digits| (digits, 1_000_000)),
-    };
-    let number = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(unit));
-    match number {
+    // The parser of settings, so that an option and its setting take the same words.
+    match parse_count(text) {
         // A window of no tokens would refuse every request.
         Some(number) if number > 0 => Ok(Tokens(number)),
         _ => Err("write a number like 200000, 200k or 1m".to_owned()),

@@ -1,6 +1,6 @@
 //! Kinds of settings: the values each accepts, from a file or from a text.
 
-use super::value::{Percent, Secret, Value, parse_duration};
+use super::value::{Percent, Secret, Value, parse_count, parse_duration};
 use std::fmt;
 
 /// Kind of value that a setting takes.
@@ -74,7 +74,7 @@ impl Kind {
         let text = text.trim();
         match self {
             Self::Flag => parse_flag(text).map(Value::Flag),
-            Self::Count { .. } => self.count(text.replace('_', "").parse().ok()?),
+            Self::Count { .. } => self.count(parse_count(text)?),
             Self::Percent => {
                 Percent::new(text.trim_end_matches('%').parse().ok()?).map(Value::Percent)
             }

@@ -292,3 +292,29 @@ fn flags_are_pairs() {
     assert_eq!(settings.get(keys::NOTES_WAIT), Duration::from_mins(2));
     assert_eq!(settings.get(keys::NOTES_START), Tokens(10_000));
 }
+
+#[test]
+fn counts_are_written_as_people_do() {
+    for (text, expected) in [
+        ("200k", "200000"),
+        ("1M", "1000000"),
+        ("200,000", "200000"),
+        ("200_000", "200000"),
+    ] {
+        let (layer, issues) = flags_layer([format!("context.window={text}").as_str()]);
+        assert!(issues.is_empty(), "{text}: {issues:?}");
+        assert_eq!(values(&layer), [format!("context.window = {expected}")]);
+    }
+    for bad in [
+        "k",
+        "1.5m",
+        "+200k",
+        "-1",
+        "99999999999999999m",
+        "1km",
+        "3m",
+    ] {
+        let (layer, issues) = flags_layer([format!("context.window={bad}").as_str()]);
+        assert_eq!((values(&layer).len(), issues.len()), (0, 1), "{bad}");
+    }
+}

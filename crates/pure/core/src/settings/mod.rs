@@ -49,5 +49,5 @@ pub use reference::reference_markdown;
 pub use resolve::{IgnoreReason, Ignored, ResolvedSetting, Settings, Trust, changed, resolve};
 pub use setting::{EnvName, Key, Merge, Need, Scope, Setting, SettingType, Unit};
 pub use table::{all_settings, find_setting, keys, nearest_key};
-pub use value::{Percent, Secret, Value};
+pub use value::{Percent, Secret, Value, parse_count};
 pub use views::{Switch, WindowSettings};

@@ -192,6 +192,21 @@ const TIME_UNITS: [(&str, u64); 5] = [
     ("ms", 1),
 ];
 
+/// Reads a whole number as people write it: `200000`, `200_000`, `200,000`, `200k`, `1m`. Numbers are
+/// copied from settings files and from screens, and windows are named in thousands.
+pub fn parse_count(text: &str) -> Option<u64> {
+    let plain = text.trim().replace(['_', ','], "").to_ascii_lowercase();
+    let (digits, factor) = match plain.strip_suffix('k') {
+        Some(digits) => (digits, 1_000),
+        None => plain
+            .strip_suffix('m')
+            .map_or((plain.as_str(), 1), |digits| (digits, 1_000_000)),
+    };
+    // `parse` takes a sign, which no count has.
+    let number = Some(digits).filter(|digits| !digits.starts_with('+'))?;
+    number.parse::<u64>().ok()?.checked_mul(factor)
+}
+
 /// Reads `90`, `90s`, `5m`, `1h`, `250ms`, `2d`; a bare number is seconds.
 pub(super) fn parse_duration(text: &str) -> Option<Duration> {
     let text = text.trim();
