@@ -67,15 +67,14 @@ impl Thread {
     /// The session's sign for one more line.
     pub(super) fn of(mark: &str, shell: &str) -> io::Result<Self> {
         let mut pipes = PIPES.lock().unwrap_or_else(PoisonError::into_inner);
-        let input = match pipes.get(mark) {
-            Some(pipe) => pipe.try_clone()?,
-            None => {
-                // Its other end is closed at once: a reader sees an end of file.
-                let (reader, _) = io::pipe()?;
-                let input = reader.try_clone()?;
-                pipes.insert(mark.to_owned(), reader);
-                input
-            }
+        let input = if let Some(pipe) = pipes.get(mark) {
+            pipe.try_clone()?
+        } else {
+            // Its other end is closed at once: a reader sees an end of file.
+            let (reader, _) = io::pipe()?;
+            let input = reader.try_clone()?;
+            pipes.insert(mark.to_owned(), reader);
+            input
         };
         let number = if shell.ends_with("bash") {
             NUMBER

@@ -22,6 +22,7 @@ fn places() -> Places {
         claude_home: Some("/home/u/.claude".into()),
         project_root: Some("/p".into()),
         working_dir: "/p/sub".into(),
+        untrusted: false,
         memory_index: None,
     }
 }
