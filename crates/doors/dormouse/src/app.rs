@@ -10,7 +10,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use dormouse_config::Update;
 use dormouse_core::models::ModelTable;
 use dormouse_host::{ChosenBy, Host, Remark, SessionChosen, Transcripts};
-use dormouse_system::System;
+use dormouse_system::{Environment, EnvironmentError, System};
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
@@ -67,6 +67,22 @@ impl App {
         let host = Arc::new(host);
         self.host = Some(Arc::clone(&host));
         Ok(host)
+    }
+
+    /// A host for another folder than that of the process, for clients that name their own.
+    ///
+    /// # Errors
+    /// As [`App::host`].
+    pub fn host_in(&self, folder: &Path) -> Result<Arc<Host>, Failure> {
+        let env = Elsewhere {
+            env: Arc::clone(&self.system.env),
+            folder: folder.to_owned(),
+        };
+        let system = System {
+            env: Arc::new(env),
+            ..self.system.clone()
+        };
+        Ok(Arc::new(Host::open(&system, self.settings.clone())?))
     }
 
     /// Models and prices, once the host is open.
@@ -171,6 +187,27 @@ impl App {
     /// Says something beside the result, on stderr: a line, or with `--json` an object `{"note"}`.
     pub fn note(&mut self, text: &str) {
         self.out.note(text);
+    }
+}
+
+/// The environment of the process, but for its folder.
+#[derive(Debug)]
+struct Elsewhere {
+    env: Arc<dyn Environment>,
+    folder: PathBuf,
+}
+
+impl Environment for Elsewhere {
+    fn var(&self, name: &str) -> Option<OsString> {
+        self.env.var(name)
+    }
+
+    fn home_dir(&self) -> Option<PathBuf> {
+        self.env.home_dir()
+    }
+
+    fn current_dir(&self) -> Result<PathBuf, EnvironmentError> {
+        Ok(self.folder.clone())
     }
 }
 

@@ -2,8 +2,8 @@
 //! arguments stand beside the command.
 
 use crate::commands::{
-    completions, config, context, doctor, dream, eval, export, extract, gc, guard, log, memory,
-    print, recall, replay, rewind, search, sessions, sim, stats, usage, view,
+    acp, completions, config, context, doctor, dream, eval, export, extract, gc, guard, log,
+    memory, print, recall, replay, rewind, search, sessions, sim, stats, usage, view,
 };
 use crate::output::{ColorChoice, Format};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum as _};
@@ -104,6 +104,8 @@ impl Globals {
 /// The commands that work; one that is only planned is not listed.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Work inside an editor, by the Agent Client Protocol
+    Acp(acp::Args),
     /// Show what fills the window of a session, and what is left
     Context(context::Args),
     /// List sessions with title, age, messages, tokens and cost

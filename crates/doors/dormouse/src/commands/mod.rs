@@ -3,6 +3,7 @@
 //! # Not here
 //! The work itself: services of `dormouse-host`, which other programs can call as well.
 
+pub mod acp;
 pub mod completions;
 pub mod config;
 pub mod context;
@@ -38,6 +39,7 @@ pub fn run(cli: &Cli, app: &mut App) -> Outcome {
     match &cli.command {
         None if cli.agent.is_wanted() => print::run(&cli.agent, app),
         None => welcome::run(app),
+        Some(Command::Acp(args)) => acp::run(args, app),
         Some(Command::Context(args)) => context::run(args, app),
         Some(Command::Sessions(args)) => sessions::run(args, app),
         Some(Command::Log(args)) => log::run(args, app),

@@ -17,6 +17,8 @@ mod control;
 #[cfg(test)]
 mod doctor;
 #[cfg(test)]
+mod editor;
+#[cfg(test)]
 mod errors;
 #[cfg(test)]
 mod eval;

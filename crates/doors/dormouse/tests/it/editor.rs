@@ -1,0 +1,247 @@
+//! `dormouse acp` against a client of our own, which reads every message with the types of the protocol.
+
+use crate::agent::{Scene, calls, says};
+use crate::headless::Piped;
+use agent_client_protocol_schema::v1::{
+    InitializeResponse, LoadSessionResponse, NewSessionResponse, PromptResponse,
+    RequestPermissionRequest, SessionNotification, SessionUpdate, StopReason, ToolCallStatus,
+};
+use pretty_assertions::assert_eq;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+/// An editor with the updates that it was sent.
+struct Editor {
+    agent: Piped,
+    next: u64,
+    updates: Vec<SessionUpdate>,
+}
+
+impl Editor {
+    fn new(scene: &Scene) -> Self {
+        let mut editor = Self {
+            // Without memories, which would be drawn by requests of their own.
+            agent: Piped::new(scene, &["acp", "--set", "simple=true"]),
+            next: 0,
+            updates: Vec::new(),
+        };
+        let hello = json!({ "protocolVersion": 1, "clientCapabilities": {} });
+        let welcome: InitializeResponse = editor.call("initialize", &hello);
+        assert!(welcome.agent_capabilities.load_session);
+        editor
+    }
+
+    fn send(&mut self, method: &str, params: &Value) -> u64 {
+        self.next += 1;
+        let id = self.next;
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.agent.send(&request.to_string());
+        id
+    }
+
+    /// The next message that is no update.
+    fn next(&mut self) -> Value {
+        loop {
+            let message = self.agent.next().unwrap();
+            assert_eq!(message["jsonrpc"], "2.0");
+            if message["method"] != "session/update" {
+                return message;
+            }
+            let note: SessionNotification =
+                serde_json::from_value(message["params"].clone()).unwrap();
+            self.updates.push(note.update);
+        }
+    }
+
+    fn answer<T: DeserializeOwned>(&mut self, id: u64) -> T {
+        let message = self.next();
+        assert_eq!(message["id"], id, "{message}");
+        serde_json::from_value(message["result"].clone()).unwrap()
+    }
+
+    fn call<T: DeserializeOwned>(&mut self, method: &str, params: &Value) -> T {
+        let id = self.send(method, params);
+        self.answer(id)
+    }
+
+    fn session(&mut self, scene: &Scene) -> String {
+        let folder = scene.machine.home().join("project");
+        let params = json!({ "cwd": folder, "mcpServers": [] });
+        let opened: NewSessionResponse = self.call("session/new", &params);
+        assert_eq!(opened.modes.unwrap().current_mode_id.0.as_ref(), "ask");
+        opened.session_id.0.to_string()
+    }
+
+    fn prompt(&mut self, session: &str, text: &str) -> u64 {
+        let prompt = json!([{ "type": "text", "text": text }]);
+        self.send(
+            "session/prompt",
+            &json!({ "sessionId": session, "prompt": prompt }),
+        )
+    }
+
+    /// Answers a request for permission and returns it.
+    fn decide(&mut self, option: &str) -> RequestPermissionRequest {
+        let asked = self.next();
+        assert_eq!(asked["method"], "session/request_permission", "{asked}");
+        let outcome = json!({ "outcome": { "outcome": "selected", "optionId": option } });
+        let reply = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": outcome });
+        self.agent.send(&reply.to_string());
+        serde_json::from_value(asked["params"].clone()).unwrap()
+    }
+
+    fn words(&self) -> String {
+        let text = |update: &SessionUpdate| match update {
+            SessionUpdate::AgentMessageChunk(chunk) => {
+                let value = serde_json::to_value(&chunk.content).unwrap();
+                value["text"].as_str().map(str::to_owned)
+            }
+            _ => None,
+        };
+        self.updates.iter().filter_map(text).collect()
+    }
+
+    fn statuses(&self) -> Vec<ToolCallStatus> {
+        let status = |update: &SessionUpdate| match update {
+            SessionUpdate::ToolCall(call) => Some(call.status),
+            SessionUpdate::ToolCallUpdate(call) => call.fields.status,
+            _ => None,
+        };
+        self.updates.iter().filter_map(status).collect()
+    }
+
+    fn close(mut self) {
+        drop(self.agent.child.stdin.take());
+        while self.agent.next().is_some() {}
+        assert_eq!(self.agent.child.wait().unwrap().code(), Some(0));
+    }
+}
+
+fn touch(name: &str) -> Value {
+    calls("Bash", &json!({ "command": format!("touch {name}") }))
+}
+
+#[test]
+fn a_turn_with_a_permission() {
+    let script = [
+        touch("one"),
+        says("Made."),
+        touch("two"),
+        says("As you like."),
+    ];
+    let scene = Scene::new(&script, &[]);
+    let mut editor = Editor::new(&scene);
+    let session = editor.session(&scene);
+    let request = editor.prompt(&session, "make one");
+    let asked = editor.decide("once");
+    assert_eq!(
+        asked.tool_call.fields.title.as_deref(),
+        Some("Bash touch one")
+    );
+    let ended: PromptResponse = editor.answer(request);
+    assert_eq!(ended.stop_reason, StopReason::EndTurn);
+    assert_eq!(editor.words(), "Made.");
+    use ToolCallStatus::{Completed, InProgress, Pending};
+    assert_eq!(editor.statuses(), [Pending, InProgress, Completed]);
+    let used = |update: &SessionUpdate| matches!(update, SessionUpdate::UsageUpdate(_));
+    assert!(editor.updates.iter().any(used), "{:?}", editor.updates);
+
+    let request = editor.prompt(&session, "make two");
+    editor.decide("no");
+    let ended: PromptResponse = editor.answer(request);
+    assert_eq!(ended.stop_reason, StopReason::EndTurn);
+    let made = |name: &str| scene.machine.home().join("project").join(name).exists();
+    assert!(made("one") && !made("two"));
+    editor.close();
+}
+
+#[test]
+fn a_cancelled_turn_says_so_and_the_next_one_works() {
+    let script = [
+        calls("Bash", &json!({ "command": "sleep 60" })),
+        says("Again."),
+    ];
+    let scene = Scene::new(&script, &[]);
+    let mut editor = Editor::new(&scene);
+    let session = editor.session(&scene);
+    let set = json!({ "sessionId": session, "modeId": "all" });
+    let _set: Value = editor.call("session/set_mode", &set);
+    let request = editor.prompt(&session, "wait");
+    // The command runs once its update has come.
+    while !editor.statuses().contains(&ToolCallStatus::InProgress) {
+        let message = editor.agent.next().unwrap();
+        if message["method"] == "session/update" {
+            let note: SessionNotification =
+                serde_json::from_value(message["params"].clone()).unwrap();
+            editor.updates.push(note.update);
+        }
+    }
+    let cancel = json!({
+        "jsonrpc": "2.0", "method": "session/cancel", "params": { "sessionId": session },
+    });
+    editor.agent.send(&cancel.to_string());
+    let ended: PromptResponse = editor.answer(request);
+    assert_eq!(ended.stop_reason, StopReason::Cancelled);
+    let request = editor.prompt(&session, "again");
+    let ended: PromptResponse = editor.answer(request);
+    assert_eq!(ended.stop_reason, StopReason::EndTurn);
+    assert_eq!(editor.words(), "Again.");
+    editor.close();
+}
+
+#[test]
+fn a_session_is_loaded_and_told_again() {
+    let scene = Scene::new(&[says("Hello."), says("Hello again.")], &[]);
+    let mut editor = Editor::new(&scene);
+    let session = editor.session(&scene);
+    let request = editor.prompt(&session, "greet me");
+    let _ended: PromptResponse = editor.answer(request);
+    editor.close();
+
+    let mut editor = Editor::new(&scene);
+    let folder = scene.machine.home().join("project");
+    let params = json!({ "sessionId": session, "cwd": folder, "mcpServers": [] });
+    let _loaded: LoadSessionResponse = editor.call("session/load", &params);
+    let request = editor.prompt(&session, "and again");
+    let _ended: PromptResponse = editor.answer(request);
+    assert_eq!(editor.words(), "Hello.Hello again.");
+    let said = |update: &SessionUpdate| matches!(update, SessionUpdate::UserMessageChunk(_));
+    assert_eq!(
+        editor.updates.iter().filter(|update| said(update)).count(),
+        1
+    );
+    editor.close();
+}
+
+#[test]
+fn mistakes_get_errors_with_their_reason() {
+    let scene = Scene::new(&[], &[]);
+    let mut editor = Editor::new(&scene);
+    let cases = [
+        (
+            "session/new",
+            json!({ "cwd": "relative", "mcpServers": [] }),
+            -32_602,
+        ),
+        ("session/new", json!({}), -32_602),
+        (
+            "session/prompt",
+            json!({ "sessionId": "none", "prompt": [] }),
+            -32_602,
+        ),
+        (
+            "session/set_mode",
+            json!({ "sessionId": "none", "modeId": "wild" }),
+            -32_602,
+        ),
+        ("session/dance", json!({}), -32_601),
+    ];
+    for (method, params, code) in cases {
+        editor.send(method, &params);
+        let message = editor.next();
+        assert_eq!(message["error"]["code"], code, "{method}: {message}");
+    }
+    editor.agent.send("no message");
+    assert_eq!(editor.next()["error"]["code"], -32_700);
+    editor.close();
+}
