@@ -104,8 +104,6 @@ impl Globals {
 /// The commands that work; one that is only planned is not listed.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Work inside an editor, by the Agent Client Protocol
-    Acp(acp::Args),
     /// Show what fills the window of a session, and what is left
     Context(context::Args),
     /// List sessions with title, age, messages, tokens and cost
@@ -142,6 +140,8 @@ pub enum Command {
     Search(search::Args),
     /// Show and document settings, trust folders
     Config(config::Args),
+    /// Work inside an editor, by the Agent Client Protocol
+    Acp(acp::Args),
     /// Look at keys, servers, sandbox, settings: what is missing
     Doctor(doctor::Args),
     /// Judge command lines and tool calls, look for secrets

@@ -141,8 +141,12 @@ fn a_turn_with_a_permission() {
     let ended: PromptResponse = editor.answer(request);
     assert_eq!(ended.stop_reason, StopReason::EndTurn);
     assert_eq!(editor.words(), "Made.");
-    use ToolCallStatus::{Completed, InProgress, Pending};
-    assert_eq!(editor.statuses(), [Pending, InProgress, Completed]);
+    let course = [
+        ToolCallStatus::Pending,
+        ToolCallStatus::InProgress,
+        ToolCallStatus::Completed,
+    ];
+    assert_eq!(editor.statuses(), course);
     let used = |update: &SessionUpdate| matches!(update, SessionUpdate::UsageUpdate(_));
     assert!(editor.updates.iter().any(used), "{:?}", editor.updates);
 

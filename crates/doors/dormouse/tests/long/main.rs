@@ -122,6 +122,10 @@ fn read(path: &Path) -> String {
 }
 
 #[test]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one story from the first turn to the last figure"
+)]
 fn three_hundred_turns_end_with_the_layers_at_work() {
     let root = tempfile::tempdir().unwrap();
     let (home, project) = (root.path().join("home"), root.path().join("project"));
