@@ -85,22 +85,30 @@ impl Extractor {
         session: &mut Session,
         finished: bool,
     ) -> Result<Decision, EngineError> {
-        session.watch(CURSOR).await?;
         let settings = self.keeper.settings();
-        let keeper = Arc::clone(&self.keeper);
-        let is_memory = |path: &str| keeper.is_memory(Path::new(path));
-        let records = session.watched();
-        let circumstances = Circumstances {
+        let mut circumstances = Circumstances {
             enabled: is_on(&settings),
             remote: settings.get(keys::MEMORY_REMOTE),
             sub_agent: self.kind.sub_agent,
             one_shot: self.kind.one_shot,
             one_shot_allowed: settings.get(keys::EXTRACT_ONE_SHOT),
             finished,
-            wrote_memory: wrote_memory(records, None, is_memory),
-            turns: turns(records),
+            wrote_memory: false,
+            turns: u32::MAX,
             every: u32::try_from(settings.get(keys::EXTRACT_EVERY)).unwrap_or(u32::MAX),
         };
+        // Before the log is looked at: a session that is never extracted from has no cursor, and all
+        // of its log would be read after every turn.
+        let decision = decide(&circumstances);
+        if decision != Decision::Run {
+            return Ok(decision);
+        }
+        session.watch(CURSOR).await?;
+        let keeper = Arc::clone(&self.keeper);
+        let is_memory = |path: &str| keeper.is_memory(Path::new(path));
+        let records = session.watched();
+        circumstances.wrote_memory = wrote_memory(records, None, is_memory);
+        circumstances.turns = turns(records);
         let decision = decide(&circumstances);
         let until = records.last().map(|record| record.seq);
         match (decision, until) {
