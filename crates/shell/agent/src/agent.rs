@@ -18,7 +18,7 @@ use crate::{prefix, services, surroundings};
 use dormouse_core::id::SessionId;
 use dormouse_core::settings::keys;
 use dormouse_core::usage::Usd;
-use dormouse_drive::Opened;
+use dormouse_drive::{Injection, Opened};
 use dormouse_engine::{Asker, EngineError, Session};
 use dormouse_host::{Host, HostError, SessionAsk};
 use dormouse_keeper::extraction::RunKind;
@@ -173,11 +173,7 @@ impl Agent {
         let folder = host.places().current_dir.clone();
         let texts = host.session_texts()?;
         let judge = Arc::new(judging(&host, &ask, &events)?);
-        let settings = host.settings();
-        let wishes = Wishes {
-            from_settings: settings.get(keys::MODEL).filter(|_| ask.model.is_none()),
-            effort: None,
-        };
+        let wishes = wishes(&host, &ask);
         let toolset = services::toolset(&host, texts.memory.is_some());
         offer_only(ask.tools.as_deref(), toolset, &judge, &folder)?;
         let client = ask.client.as_ref();
@@ -240,15 +236,9 @@ impl Agent {
         tools.restore_read(files_read(state));
         fragments.attach(session.recorder(), state, &texts.today);
         let resumed = opened.opened == Opened::Resumed;
-        let mut begin = Vec::new();
-        if !resumed {
-            begin.push(surroundings::fragment(&system, &folder, &texts.today));
-        }
+        let new = (!resumed).then(|| surroundings::fragment(&system, &folder, &texts.today));
         let source = if resumed { "resume" } else { source };
-        begin.extend(hooks.session_start(source, session.model()).await);
-        if !begin.is_empty() {
-            session.inject(begin).await?;
-        }
+        begin(&mut session, new, &hooks, source).await?;
         let facts = OpenedSession {
             protocol: PROTOCOL,
             session: opened.id.clone(),
@@ -274,6 +264,30 @@ impl Agent {
             ask,
         };
         Ok((agent, facts))
+    }
+}
+
+/// Tells a session what it begins with: the surroundings of a new one, and words of hooks.
+async fn begin(
+    session: &mut Session,
+    surroundings: Option<Injection>,
+    hooks: &HookRunner,
+    source: &str,
+) -> Result<(), AgentError> {
+    let mut begin: Vec<Injection> = surroundings.into_iter().collect();
+    begin.extend(hooks.session_start(source, session.model()).await);
+    if !begin.is_empty() {
+        session.inject(begin).await?;
+    }
+    Ok(())
+}
+
+/// The model of the settings, followed while the session runs, unless one was given.
+fn wishes(host: &Host, ask: &AgentAsk) -> Wishes {
+    let model = host.settings().get(keys::MODEL);
+    Wishes {
+        from_settings: model.filter(|_| ask.model.is_none()),
+        effort: None,
     }
 }
 

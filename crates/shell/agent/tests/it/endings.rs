@@ -2,6 +2,7 @@
 
 use crate::kit::{Client, Kit};
 use dormouse_agent::{AgentAsk, Command, Mode};
+use dormouse_system::System;
 use dormouse_testkit_model::{Answer, Script};
 use serde_json::json;
 
@@ -61,7 +62,8 @@ async fn a_command_that_does_not_end_is_killed_after_its_grace() {
 async fn a_second_wish_to_end_does_not_wait_for_commands() {
     let kit = Kit::new(script());
     let mut client = waiting(&kit).await;
-    let begun = std::time::Instant::now();
+    let clock = System::real().clock;
+    let begun = clock.ticks();
     client.send(Command::Quit { now: false }).await;
     client.send(Command::Quit { now: true }).await;
     while client.next().await.is_some() {}
@@ -69,5 +71,5 @@ async fn a_second_wish_to_end_does_not_wait_for_commands() {
     assert!(!is_alive(&kit));
     assert_eq!(kit.text("project/done"), "");
     // The grace alone takes five seconds.
-    assert!(begun.elapsed().as_secs() < 5);
+    assert!(clock.ticks().since(begun).as_secs() < 5);
 }

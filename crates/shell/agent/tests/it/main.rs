@@ -2,7 +2,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
-    clippy::large_futures,
     reason = "a test fails by panicking"
 )]
 

@@ -195,3 +195,16 @@ fn restrict(reading: &Reading) -> Result<landlock::RestrictionStatus, landlock::
 pub(super) fn confine_this_thread(_: &Reading) -> Confinement {
     Confinement::None("only Linux can confine a program".to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_not_looked_for_in_the_working_directory() {
+        let cleaned = |path: &str| search_path(Some(path.into()));
+        assert_eq!(cleaned("/a::.:b:/c:../d"), "/a:/c");
+        assert_eq!(cleaned(""), "");
+        assert_eq!(search_path(None), DEFAULT_PATH);
+    }
+}
