@@ -240,6 +240,23 @@ fn the_tail_covers_ten_requests_within_a_part_of_what_a_request_costs() {
 }
 
 #[test]
+fn in_a_small_window_the_tail_leaves_room_for_the_work() {
+    let mut known = Estimators::default();
+    for _ in 0..10 {
+        known.observe_request(Tokens(4_000), Tokens(4_700));
+    }
+    // A window of 8,192 tokens with a lean prefix.
+    let figures = Figures {
+        static_prefix: Tokens(700),
+        floor: Tokens(700),
+        classic: Tokens(5_490),
+        ..figures()
+    };
+    let tail = Outlook::new(&known, &rates(), &figures).tail();
+    assert!(tail <= Tokens(1_200), "{tail}");
+}
+
+#[test]
 fn rereading_makes_the_best_size_grow() {
     let mut forgetful = known();
     for _ in 0..12 {

@@ -47,6 +47,10 @@ const RISK: f64 = 0.15;
 const TAIL_REQUESTS: f64 = 10.0;
 /// Shortest kept tail in tokens: one or two rounds, enough to go on in the middle of a step.
 const SHORTEST_TAIL: f64 = 4_000.0;
+/// Part of the room between prefix and target that the tail may take. In a window of 8,000 tokens
+/// the shortest tail would fill it again at once: compactions would follow each other until one fails to
+/// get below the target, and the session would end there.
+const TAIL_SHARE: f64 = 0.25;
 /// Part of a request's mean cost that the kept tail may add. What the tail holds can be fetched
 /// again for less than carrying more of it costs.
 const TAIL_PRICE: f64 = 0.1;
@@ -164,7 +168,10 @@ impl Outlook {
         let price = TAIL_PRICE * self.order.per_request(self.best) * cycle;
         let affordable = price / (self.rates.write + self.rates.read * cycle);
         let wanted = TAIL_REQUESTS * self.order.growth;
-        tokens(wanted.min(affordable).max(SHORTEST_TAIL))
+        let figures = &self.figures;
+        let room = figure(figures.classic.saturating_sub(figures.static_prefix));
+        let most = TAIL_SHARE * room;
+        tokens(wanted.min(affordable).max(SHORTEST_TAIL).min(most))
     }
 
     /// Expected number of requests from one compaction to the next, or to the end; at least one.

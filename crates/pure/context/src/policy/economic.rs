@@ -122,7 +122,9 @@ impl Policy for Economic {
 
     fn compaction(&self, settings: &CompactSettings, keep: Option<Tokens>) -> CompactRule {
         CompactRule {
-            keep: Arc::new(NewestRounds(keep.unwrap_or(TAIL))),
+            keep: Arc::new(NewestRounds(
+                keep.unwrap_or_else(|| shortest_tail(settings)),
+            )),
             restore: settings.restore.narrowed(FILES, FILE, ALL_FILES),
             ..CompactRule::new(settings)
         }
@@ -131,6 +133,12 @@ impl Policy for Economic {
     fn outlook(&self, facts: &Facts<'_>) -> Option<Outlook> {
         Some(outlook(facts))
     }
+}
+
+/// Tail where no outlook gave a budget. Half of what may stay beside notes bounds it, a limit that
+/// shrinks with the window.
+fn shortest_tail(settings: &CompactSettings) -> Tokens {
+    TAIL.min(Tokens(settings.notes_tail.limit.get() / 2))
 }
 
 /// Outlook for the current facts. A few dozen operations, so each verdict computes it anew.
