@@ -1,12 +1,12 @@
 //! Text of boundaries by reference: which lines a new boundary repeats, and blocks from lines.
 //!
 //! # Model
-//! A view knows the text of every boundary that its blocks are made of ([`Texts`]). A new boundary
+//! A view knows the text of every boundary that its blocks are made of (`Texts`). A new boundary
 //! names the lines that stand there and writes the others. Text that is mostly out of date is
 //! given up: the lines of it that are still used are written again, so that a resume reads a
 //! bounded multiple of what is live. The format is described in `core/src/record/splice.rs`.
 //!
-//! Not here: the layout, which names a spliced block like any other ([`crate::layout`]).
+//! Not here: the layout, which names a spliced block like any other (`layout`).
 
 use crate::layout::place_range;
 use crate::segment::{Place, Segment};
