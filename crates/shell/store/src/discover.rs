@@ -66,6 +66,9 @@ fn walk(
     for entry in files.list(folder)? {
         let path = folder.join(&entry.name);
         match entry.metadata.kind {
+            // Books of a memory directory have lines of JSON, too; the newest of them would be taken
+            // for the session to go on with.
+            FileKind::Directory if is_books(&path) => {}
             FileKind::Directory if depth < MAX_DEPTH => {
                 // A forbidden folder costs itself alone; failing here would hide every other
                 // session.
@@ -88,6 +91,17 @@ fn walk(
         }
     }
     Ok(())
+}
+
+/// True for the hidden folders of a memory directory: caches, journal, inbox.
+fn is_books(folder: &Path) -> bool {
+    let hidden = folder
+        .file_name()
+        .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    hidden
+        && folder
+            .parent()
+            .is_some_and(|parent| parent.ends_with("memory"))
 }
 
 /// The session and the sub-agent that a path names.
@@ -120,6 +134,7 @@ mod tests {
         files.put("/t/p/s1.jsonl", "{}");
         files.put("/t/p/s1/subagents/agent-a1.jsonl", "{}\n");
         files.put("/t/p/s1/blobs/x", "");
+        files.put("/t/p/memory/.cache/usage.jsonl", "{}");
         files.put("/t/agent-z.jsonl", "");
         let found = discover(&files, "/t".as_ref()).unwrap();
         let logs: Vec<(&str, Option<&str>, u64)> = found
