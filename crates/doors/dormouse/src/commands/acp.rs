@@ -3,11 +3,13 @@
 //! # Model
 //! One JSON-RPC message a line, in both directions. The main loop reads requests and prints messages;
 //! each session is a task of its own (`session`) with an agent in the folder that the editor named.
-//! Requests to the editor wait in a table until it answers. Types of the messages are those of the
+//! Sessions are opened by tasks, too: hooks at their start may take long, and nothing else waits for
+//! them. Requests to the editor wait in a table until it answers. Types of the messages are those of the
 //! protocol's own crate, version 1.
 //!
 //! # Not here
-//! The agent itself: `dormouse-agent`. Events as messages: `updates`.
+//! The agent itself: `dormouse-agent`. Events as messages: `updates`. Servers of tools that the editor
+//! names: they are left out with a remark.
 
 mod session;
 mod updates;
@@ -22,14 +24,16 @@ use agent_client_protocol_schema::v1::{
     LoadSessionResponse, NewSessionRequest, NewSessionResponse, PromptCapabilities, PromptRequest,
     SessionMode, SessionModeState, SetSessionModeRequest, SetSessionModeResponse,
 };
-use dormouse_agent::{AgentAsk, Mode, Resume, open};
+use dormouse_agent::{AgentAsk, AgentHandle, Mode, Resume, open};
 use dormouse_core::usage::Usd;
+use dormouse_host::Host;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 use session::{Order, Session};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tokio::sync::mpsc;
 use wire::{Editor, Incoming, Problem};
 
@@ -39,15 +43,16 @@ use wire::{Editor, Incoming, Problem};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Answer to calls that no rule decides, until the editor sets another
-    #[arg(long, value_name = "MODE", default_value = "ask", hide_default_value = true, value_parser = mode)]
+    #[arg(
+        long,
+        value_name = "MODE",
+        default_value = "ask",
+        hide_default_value = true
+    )]
     mode: Mode,
     /// End the work of a session once it has cost this many dollars
     #[arg(long, value_name = "USD")]
     max_budget_usd: Option<Usd>,
-}
-
-fn mode(text: &str) -> Result<Mode, dormouse_agent::UnknownMode> {
-    text.parse()
 }
 
 /// Serves an editor until it closes the input.
@@ -66,23 +71,32 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
 async fn serve(args: &Args, app: &mut App) -> Outcome {
     let (editor, mut frames) = Editor::new();
     let mut lines = wire::lines();
-    let mut sessions = HashMap::new();
-    loop {
+    let (ready, mut opened) = mpsc::unbounded_channel();
+    let mut desk = Desk {
+        args,
+        app,
+        editor: editor.clone(),
+        sessions: HashMap::new(),
+        ready,
+        opening: 0,
+    };
+    let mut open = true;
+    // A session that is being opened when the editor leaves is still closed in order.
+    while open || desk.opening > 0 {
         tokio::select! {
-            frame = frames.recv() => match frame {
-                Some(frame) => app.out.json_line(&frame)?,
-                None => return Ok(()),
-            },
-            line = lines.recv() => {
-                let Some(line) = line else {
-                    break;
-                };
-                let mut desk = Desk { args, app, editor: &editor, sessions: &mut sessions };
-                Box::pin(desk.handle(line)).await;
+            Some(frame) = frames.recv() => desk.app.out.json_line(&frame)?,
+            Some(opened) = opened.recv() => desk.opened(opened).await,
+            line = lines.recv(), if open => {
+                if let Some(line) = line {
+                    desk.handle(line).await;
+                } else {
+                    open = false;
+                    editor.forget_all();
+                }
             }
         }
     }
-    editor.forget_all();
+    let Desk { app, sessions, .. } = desk;
     // Each session is closed in order; what they still say is printed.
     for (_, session) in sessions {
         tokio::pin! { let closing = session.close(); }
@@ -93,30 +107,42 @@ async fn serve(args: &Args, app: &mut App) -> Outcome {
             }
         }
     }
+    while let Ok(frame) = frames.try_recv() {
+        app.out.json_line(&frame)?;
+    }
     Ok(())
+}
+
+/// A session that was asked for, opened or not.
+struct OpenedFor {
+    request: Value,
+    /// True if the editor wants to hear the conversation so far.
+    load: bool,
+    session: Result<(Arc<Host>, AgentHandle), Problem>,
 }
 
 /// Everything that a line of the editor may touch.
 struct Desk<'a> {
     args: &'a Args,
     app: &'a mut App,
-    editor: &'a Editor,
-    sessions: &'a mut HashMap<String, Session>,
+    editor: Editor,
+    sessions: HashMap<String, Session>,
+    /// Way back for the tasks that open sessions.
+    ready: mpsc::UnboundedSender<OpenedFor>,
+    /// Number of sessions that are being opened.
+    opening: usize,
 }
 
 impl Desk<'_> {
     async fn handle(&mut self, line: Incoming) {
         match line {
             Incoming::Request { id, method, params } => {
-                // A prompt is answered by its session when the turn is over.
-                if method == "session/prompt" {
-                    if let Err(problem) = self.prompt(&id, params).await {
-                        self.editor.answer(&id, Err(problem));
-                    }
-                    return;
+                match self.request(&id, &method, params).await {
+                    Ok(Some(answer)) => self.editor.answer(&id, Ok(answer)),
+                    // Answered later: when the turn is over, or the session is open.
+                    Ok(None) => {}
+                    Err(problem) => self.editor.answer(&id, Err(problem)),
                 }
-                let answer = self.request(&method, params).await;
-                self.editor.answer(&id, answer);
             }
             Incoming::Notification { method, params } => {
                 if method == "session/cancel"
@@ -131,44 +157,47 @@ impl Desk<'_> {
         }
     }
 
-    async fn request(&mut self, method: &str, params: Value) -> Result<Value, Problem> {
+    /// Answer to a request; `None` if it comes later.
+    async fn request(
+        &mut self,
+        id: &Value,
+        method: &str,
+        params: Value,
+    ) -> Result<Option<Value>, Problem> {
         match method {
-            "initialize" => written(&welcome()),
-            "authenticate" => Ok(serde_json::json!({})),
+            "initialize" => written(&welcome()).map(Some),
+            "authenticate" => Ok(Some(json!({}))),
             "session/new" => {
+                self.note_servers(&params);
                 let wish: NewSessionRequest = read(params)?;
                 let folders = wish.additional_directories;
-                let (id, modes) = self.open(Resume::New, wish.cwd, folders).await?;
-                written(&NewSessionResponse::new(id).modes(modes))
+                self.open(id, Resume::New, &wish.cwd, folders)?;
+                Ok(None)
             }
             "session/load" => {
+                self.note_servers(&params);
                 let wish: LoadSessionRequest = read(params)?;
                 let named = Resume::Named(wish.session_id.0.to_string());
-                let folders = wish.additional_directories;
-                let (id, modes) = self.open(named, wish.cwd, folders).await?;
-                if let Some(session) = self.sessions.get(&id) {
-                    session.order(Order::Replay).await;
-                }
-                written(&LoadSessionResponse::new().modes(modes))
+                self.open(id, named, &wish.cwd, wish.additional_directories)?;
+                Ok(None)
             }
             "session/set_mode" => {
                 let wish: SetSessionModeRequest = read(params)?;
                 let mode: Mode = wish.mode_id.0.parse().map_err(Problem::params)?;
                 let session = self.session(wish.session_id.0.as_ref())?;
                 session.order(Order::Mode(mode)).await;
-                written(&SetSessionModeResponse::new())
+                written(&SetSessionModeResponse::new()).map(Some)
+            }
+            "session/prompt" => {
+                let wish: PromptRequest = read(params)?;
+                let content = updates::blocks(&wish.prompt)?;
+                let session = self.session(wish.session_id.0.as_ref())?;
+                let request = id.clone();
+                session.order(Order::Prompt { request, content }).await;
+                Ok(None)
             }
             other => Err(Problem::method(other)),
         }
-    }
-
-    async fn prompt(&mut self, id: &Value, params: Value) -> Result<(), Problem> {
-        let wish: PromptRequest = read(params)?;
-        let content = updates::blocks(&wish.prompt)?;
-        let session = self.session(wish.session_id.0.as_ref())?;
-        let request = id.clone();
-        session.order(Order::Prompt { request, content }).await;
-        Ok(())
     }
 
     fn session(&self, id: &str) -> Result<&Session, Problem> {
@@ -176,18 +205,34 @@ impl Desk<'_> {
         found.ok_or_else(|| Problem::params(format!("no session `{id}` is open")))
     }
 
-    async fn open(
+    /// Says which servers of tools the editor wanted in vain.
+    fn note_servers(&mut self, params: &Value) {
+        let servers = params["mcpServers"].as_array().into_iter().flatten();
+        let names: Vec<&str> = servers
+            .filter_map(|server| server["name"].as_str())
+            .collect();
+        if !names.is_empty() {
+            let names = names.join(", ");
+            self.app
+                .note(&format!("servers of tools are not reached yet: {names}"));
+        }
+    }
+
+    /// Begins to open a session; [`Self::opened`] hears of it.
+    fn open(
         &mut self,
+        request: &Value,
         resume: Resume,
-        folder: PathBuf,
+        folder: &Path,
         folders: Vec<PathBuf>,
-    ) -> Result<(String, SessionModeState), Problem> {
+    ) -> Result<(), Problem> {
         if !folder.is_absolute() {
             let what = format!("the folder `{}` is not absolute", folder.display());
             return Err(Problem::params(what));
         }
         let failed = |failure: Failure| Problem::failed(words(failure));
-        let host = self.app.host_in(&folder).map_err(failed)?;
+        let host = self.app.host_in(folder).map_err(failed)?;
+        let load = matches!(resume, Resume::Named(_));
         let ask = AgentAsk {
             resume,
             mode: self.args.mode,
@@ -196,20 +241,50 @@ impl Desk<'_> {
             budget: self.args.max_budget_usd,
             ..AgentAsk::default()
         };
-        let opened = open(std::sync::Arc::clone(&host), ask).await;
-        let agent = opened.map_err(|error| {
-            let words = dormouse_core::show::chain(&error);
-            Problem::failed(printable_lines(&words).into_owned())
-        })?;
+        let (ready, request) = (self.ready.clone(), request.clone());
+        self.opening += 1;
+        tokio::spawn(async move {
+            let opened = Box::pin(open(Arc::clone(&host), ask)).await;
+            let session = match opened {
+                Ok(agent) => Ok((host, agent)),
+                Err(error) => {
+                    let words = dormouse_core::show::chain(&error);
+                    Err(Problem::failed(printable_lines(&words).into_owned()))
+                }
+            };
+            // The main loop waits for every session that is being opened.
+            let _heard = ready.send(OpenedFor {
+                request,
+                load,
+                session,
+            });
+        });
+        Ok(())
+    }
+
+    /// Takes a session over that was opened, and answers its request.
+    async fn opened(&mut self, opened: OpenedFor) {
+        self.opening -= 1;
+        let (host, agent) = match opened.session {
+            Ok(session) => session,
+            Err(problem) => return self.editor.answer(&opened.request, Err(problem)),
+        };
         let id = agent.opened.session.as_str().to_owned();
         let modes = modes(agent.opened.mode);
         let window = host.models().lookup(&agent.opened.model).info.window;
         let session = Session::start(agent, self.editor.clone(), window);
-        self.sessions.insert(id.clone(), session);
         for remark in host.take_remarks() {
             self.app.note(&crate::remark::words(&remark));
         }
-        Ok((id, modes))
+        if opened.load {
+            let answer = written(&LoadSessionResponse::new().modes(modes));
+            let request = opened.request;
+            session.order(Order::Replay { request, answer }).await;
+        } else {
+            let answer = written(&NewSessionResponse::new(id.clone()).modes(modes));
+            self.editor.answer(&opened.request, answer);
+        }
+        self.sessions.insert(id, session);
     }
 }
 

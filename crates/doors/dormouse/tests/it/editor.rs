@@ -206,6 +206,8 @@ fn a_session_is_loaded_and_told_again() {
     let folder = scene.machine.home().join("project");
     let params = json!({ "sessionId": session, "cwd": folder, "mcpServers": [] });
     let _loaded: LoadSessionResponse = editor.call("session/load", &params);
+    // Told before the answer, as the protocol wants it.
+    assert_eq!(editor.words(), "Hello.");
     let request = editor.prompt(&session, "and again");
     let _ended: PromptResponse = editor.answer(request);
     assert_eq!(editor.words(), "Hello.Hello again.");
@@ -214,6 +216,22 @@ fn a_session_is_loaded_and_told_again() {
         editor.updates.iter().filter(|update| said(update)).count(),
         1
     );
+    editor.close();
+}
+
+#[test]
+fn a_session_that_opens_slowly_keeps_nothing_waiting() {
+    let hook = "[[hooks.SessionStart]]\nhooks = [{ type = \"command\", command = \"until [ -e go ]; do sleep 0.02; done\" }]\n";
+    let scene = Scene::new(&[], &[(".dormouse/settings.toml", hook)]);
+    let mut editor = Editor::new(&scene);
+    let project = scene.machine.home().join("project");
+    let server = json!({ "name": "larder", "command": "larder", "args": [], "env": [] });
+    let params = json!({ "cwd": project, "mcpServers": [server] });
+    let slow = editor.send("session/new", &params);
+    editor.send("session/dance", &json!({}));
+    assert_eq!(editor.next()["error"]["code"], -32_601);
+    scene.machine.write("project/go", "");
+    let _opened: NewSessionResponse = editor.answer(slow);
     editor.close();
 }
 

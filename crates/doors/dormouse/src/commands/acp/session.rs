@@ -25,8 +25,11 @@ pub(super) enum Order {
     Cancel,
     /// Another answer to calls that no rule decides.
     Mode(Mode),
-    /// The conversation so far, told again.
-    Replay,
+    /// The conversation so far, told again; the request is answered behind it.
+    Replay {
+        request: Value,
+        answer: Result<Value, Problem>,
+    },
 }
 
 /// A session that is open.
@@ -125,12 +128,13 @@ impl Working {
             Order::Mode(mode) => {
                 self.agent.send(Command::SetMode { mode }).await;
             }
-            Order::Replay => {
+            Order::Replay { request, answer } => {
                 for told in self.agent.missed(Seq::new(0)).unwrap_or_default() {
                     for update in self.teller.replayed(&told.event) {
                         self.update(update);
                     }
                 }
+                self.editor.answer(&request, answer);
             }
         }
     }
