@@ -1,4 +1,4 @@
-//! A thousand generated sessions of seven shapes, the same every time.
+//! Ten thousand generated sessions of seven shapes, the same every time.
 //!
 //! # Model
 //! A session is a function of its number. The number gives the shape, the half and the seed. The
@@ -17,8 +17,9 @@ use dormouse_core::record::Message;
 use dormouse_core::units::{Millis, Tokens};
 use std::sync::Arc;
 
-/// Number of sessions; any number below it names one.
-pub const SESSIONS: u32 = 1_000;
+/// Number of sessions; any number below it names one. More than any study plays at once, so that each
+/// candidate of a policy can be judged by numbers that were never looked at.
+pub const SESSIONS: u32 = 10_000;
 
 /// Model of the sessions, unless another is asked for: reads for a tenth of the price of input, and
 /// does not bind thinking.

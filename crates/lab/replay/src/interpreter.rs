@@ -29,7 +29,7 @@ pub(crate) struct Interpreter {
     pub(crate) now: Millis,
     pub(crate) records: Vec<Record>,
     pub(crate) notices: Vec<Notice>,
-    files: HashMap<PathBuf, String>,
+    pub(crate) files: HashMap<PathBuf, String>,
     inputs: VecDeque<Input>,
     replies: HashMap<CommandId, Result<Reply, DriveError>>,
     commands: u64,

@@ -30,7 +30,8 @@ use dormouse_drive::{
 use dormouse_model::Params;
 use dormouse_sim::{ConfigError, SimConfig, Simulator, Switches, TokenizerConfig};
 use dormouse_system::Clock;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -132,6 +133,8 @@ pub struct PolicyRun {
     pub records: Vec<Record>,
     /// The prompts that were looked into, by the number of the step.
     pub looked: BTreeMap<usize, Look>,
+    /// Files that the session saved, by path: long results, notes.
+    pub files: HashMap<PathBuf, String>,
 }
 
 impl PolicyRun {
@@ -407,6 +410,7 @@ impl<'a> Runner<'a> {
             driver: self.world.driver,
             records: self.world.records,
             looked,
+            files: self.world.files,
         }
     }
 }

@@ -45,8 +45,9 @@ const SEARCH_TOKENS: u64 = 2_000;
 /// A window in which nothing is refused, so that only the forced compactions forget.
 const WIDE: Tokens = Tokens(2_000_000);
 
-/// Name of the log in the prompt; a prompt that names it offers the search.
-const HISTORY_FILE: &str = "/sessions/replayed.jsonl";
+/// Beginning of the names of the log and of the files of long results beside it. A prompt that names
+/// any of them offers the search: a result that was cleared or cut says where its text is.
+const HISTORY: &str = "/sessions/replayed";
 
 /// Author of the summaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -195,7 +196,7 @@ pub fn measure(
     // A model that is not told of the history will not search it.
     let history = (has_search(&*options.policy) && names_history(&run)).then(|| {
         let ratio = models.lookup(&script.model).info.bytes_per_token.text;
-        History::new(records, bytes_of(SEARCH_TOKENS, ratio.as_f64()))
+        History::new(records, &run.files, bytes_of(SEARCH_TOKENS, ratio.as_f64()))
     });
     let mut kinds: BTreeMap<FactKind, Tally> = BTreeMap::new();
     let mut elsewhere = Vec::new();
@@ -243,7 +244,7 @@ fn points(steps: usize, compactions: usize) -> Vec<usize> {
 }
 
 fn names_history(run: &PolicyRun) -> bool {
-    run.prompt_text().contains(HISTORY_FILE)
+    run.prompt_text().contains(HISTORY)
 }
 
 #[expect(

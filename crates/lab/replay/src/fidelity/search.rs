@@ -3,7 +3,7 @@
 //! # Model
 //! Every message, call and result of the log is cut into windows; each window is one text of a BM25
 //! index. A call stands together with the beginning of its result, since its ending is the usual
-//! question. A query returns the best windows that fit into a budget of bytes.
+//! question. A query returns the best windows, or the best lines of them, that fit into a budget of bytes.
 //!
 //! The queries are fixed: a template for the kind and words from around the fact, never the value.
 //!
@@ -16,6 +16,7 @@ use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::record::{Body, Message, MessageOrigin, Record};
 use dormouse_text::rank::Index;
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 /// Bytes of one window: a paragraph or a screenful of output, so that a budget holds several.
 const WINDOW: usize = 800;
@@ -35,8 +36,9 @@ pub struct History {
 }
 
 impl History {
-    /// The history of a log. One answer has at most `budget` bytes.
-    pub fn new(records: &[Record], budget: usize) -> Self {
+    /// The history of a log, with the files of long results beside it. One answer has at most
+    /// `budget` bytes.
+    pub fn new(records: &[Record], files: &HashMap<PathBuf, String>, budget: usize) -> Self {
         let messages = || {
             records
                 .iter()
@@ -63,11 +65,10 @@ impl History {
                         call_windows(&arguments(block), ending, &mut texts);
                     }
                     BlockKind::Text | BlockKind::ToolResult => {
-                        windows(
-                            &block.readable_text().unwrap_or_default(),
-                            WINDOW,
-                            &mut texts,
-                        );
+                        let text = block.readable_text().unwrap_or_default();
+                        // A search reads the files that previews name, as that of transcripts does.
+                        let whole = saved_at(&text).and_then(|path| files.get(path));
+                        windows(whole.unwrap_or(&text), WINDOW, &mut texts);
                     }
                     _ => {}
                 }
@@ -85,29 +86,9 @@ impl History {
 
     /// The best windows for a query that fit into the budget.
     pub fn search(&self, query: &str) -> Vec<&str> {
-        self.search_before(query, usize::MAX)
-    }
-
-    /// The same among the first `records` records of the log, as it was at an earlier moment. Rarity
-    /// is counted over the whole log, which changes the order of hits little and saves an index a
-    /// moment.
-    pub fn search_before(&self, query: &str, records: usize) -> Vec<&str> {
         let mut left = self.budget;
         let mut found = Vec::new();
-        // All of the log is ranked and the later part passed over, so the list must not end early.
-        let most = if records == usize::MAX {
-            MOST_HITS
-        } else {
-            self.texts.len()
-        };
-        for hit in self.index.search(query, most) {
-            if self
-                .records
-                .get(hit.document)
-                .is_none_or(|at| *at >= records)
-            {
-                continue;
-            }
+        for hit in self.index.search(query, MOST_HITS) {
             let Some(text) = self.texts.get(hit.document) else {
                 continue;
             };
@@ -119,6 +100,20 @@ impl History {
             found.push(text.as_str());
         }
         found
+    }
+
+    /// The best lines among the first `records` records of the log, as it was at an earlier moment.
+    /// Rarity is counted over the whole log, which changes the order of hits little and saves an
+    /// index a moment.
+    pub fn lines_before(&self, query: &str, records: usize) -> Vec<&str> {
+        let texts: Vec<&str> = self.texts.iter().map(String::as_str).collect();
+        let earlier = |at: usize| self.records.get(at).is_some_and(|at| *at < records);
+        let lines = self.index.lines(&texts, query, self.budget, earlier);
+        let shown = lines.into_iter().filter_map(|line| {
+            let text = self.texts.get(line.document)?;
+            text.get(line.range)
+        });
+        shown.collect()
     }
 
     /// True if the fixed query for a fact brings it back.
@@ -139,6 +134,12 @@ pub(super) fn query(fact: &Fact) -> String {
     };
     let words = fact.context.join(" ");
     format!("{template} {words}").trim().to_owned()
+}
+
+/// File that a preview names.
+fn saved_at(text: &str) -> Option<&Path> {
+    let preview = text.strip_prefix("<persisted-output>\n")?;
+    preview.lines().nth(1).map(Path::new)
 }
 
 /// Ending of each call, by its id.
@@ -210,7 +211,7 @@ mod tests {
         );
         log.user_blocks(vec![result("a", "Exit code 2\nwarning: unused")]);
         log.user("Thanks, and what about the weather?");
-        let history = History::new(log.records(), 900);
+        let history = History::new(log.records(), &HashMap::new(), 900);
         let number = fact(
             FactKind::UserNumber,
             "4711",
@@ -228,10 +229,29 @@ mod tests {
     fn answers_keep_within_the_budget() {
         let mut log = LogBuilder::new();
         log.user(&"a line about ducks\n".repeat(500));
-        let history = History::new(log.records(), 2_000);
+        let history = History::new(log.records(), &HashMap::new(), 2_000);
         let found = history.search("ducks");
         let bytes: usize = found.iter().map(|text| text.len()).sum();
         assert!(found.len() == 2 && bytes <= 2_000, "{bytes}");
+        // Equal lines are shown once; without that they would fill the budget.
+        assert_eq!(history.lines_before("ducks", usize::MAX).len(), 1);
+    }
+
+    #[test]
+    fn the_file_behind_a_preview_is_searched() {
+        let mut log = LogBuilder::new();
+        let path = "/sessions/replayed/tool-results/a.txt";
+        let preview = format!("<persisted-output>\nThe output is long\n{path}\nwhich begins:\nx");
+        log.assistant("m", vec![call("a", "Bash", &json!({"command": "make"}))]);
+        log.user_blocks(vec![result("a", &preview)]);
+        let whole = "x\nthe heron stands at 4711\n".to_owned();
+        let files = HashMap::from([(PathBuf::from(path), whole)]);
+        let found = |files| {
+            let history = History::new(log.records(), files, 900);
+            let texts = history.search("where stands the heron");
+            texts.iter().any(|text| text.contains("4711"))
+        };
+        assert!(found(&files) && !found(&HashMap::new()));
     }
 
     #[test]

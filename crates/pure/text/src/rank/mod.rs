@@ -13,10 +13,12 @@
 //! Synonyms and meaning; phrases; taking a text out again. The choice of texts (notes, memories,
 //! the history of a session) is the caller's.
 
+mod lines;
 mod passages;
 #[cfg(test)]
 mod tests;
 
+pub use lines::LineHit;
 pub use passages::Passage;
 
 use crate::words::{Language, Stemming, StopWords, Tokeniser, detect};

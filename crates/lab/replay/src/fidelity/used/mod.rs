@@ -14,7 +14,7 @@ mod uses;
 
 pub use uses::{Use, UsedKind, uses};
 
-use super::{FoundIn, HISTORY_FILE, History, SEARCH_TOKENS, Tally, bytes_of, has_search};
+use super::{FoundIn, HISTORY, History, SEARCH_TOKENS, Tally, bytes_of, has_search};
 use crate::policy_run::{PolicyRun, RunError, RunOptions, run_policy};
 use crate::script::Script;
 use dormouse_context::policy::Policy;
@@ -144,7 +144,7 @@ pub fn wanted(uses: &[Use]) -> Arc<BTreeMap<usize, Vec<String>>> {
         // The name of the history is looked for with them: a prompt without it offers no search.
         let values = wanted
             .entry(used.step)
-            .or_insert_with(|| vec![HISTORY_FILE.to_owned()]);
+            .or_insert_with(|| vec![HISTORY.to_owned()]);
         values.push(used.value.clone());
     }
     Arc::new(wanted)
@@ -153,8 +153,13 @@ pub fn wanted(uses: &[Use]) -> Arc<BTreeMap<usize, Vec<String>>> {
 /// Tells of each use where its value was, in a run that looked for [`wanted`]. `ratio` is that of
 /// the model's text.
 pub fn judge(run: &PolicyRun, uses: &[Use], policy: &dyn Policy, ratio: Ratio) -> Used {
-    let history = has_search(policy)
-        .then(|| History::new(&run.records, bytes_of(SEARCH_TOKENS, ratio.as_f64())));
+    let history = has_search(policy).then(|| {
+        History::new(
+            &run.records,
+            &run.files,
+            bytes_of(SEARCH_TOKENS, ratio.as_f64()),
+        )
+    });
     let mut result = Used {
         requests: usize::try_from(
             run.by_purpose
@@ -179,7 +184,7 @@ pub fn judge(run: &PolicyRun, uses: &[Use], policy: &dyn Policy, ratio: Ratio) -
             let searched = || {
                 let history = history.as_ref().filter(|_| offered)?;
                 let query = used.line.replace(&used.value, " ");
-                let texts = history.search_before(&query, look.records);
+                let texts = history.lines_before(&query, look.records);
                 texts
                     .iter()
                     .any(|text| text.contains(&used.value))
