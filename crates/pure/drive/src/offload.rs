@@ -17,6 +17,7 @@ use crate::notice::Notice;
 use crate::outbox::{Running, SaveFor};
 use bytes::Bytes;
 use dormouse_ask::Feature;
+use dormouse_context::layers::{self, Moment};
 use dormouse_context::offload::{
     self, Candidate, Fate, OffloadPlan, Round, RoundLimits, ToolOutput, file_name, preview,
     result_block, truncated,
@@ -34,8 +35,6 @@ use std::sync::Arc;
 pub(crate) struct PendingResults {
     reply: Option<CommandId>,
     results: Vec<Pending>,
-    /// Length of a preview in bytes.
-    preview: u64,
     /// Set when the round's limit offloaded some results: then the decision to keep the others is
     /// recorded too, since a later round must not change it.
     contested: bool,
@@ -103,7 +102,7 @@ impl Driver {
             .iter()
             .map(|(tool, output)| self.candidate(tool, output))
             .collect();
-        let OffloadPlan { fates, preview } = self.fates(&candidates, waiting, scope);
+        let OffloadPlan { fates } = self.fates(&candidates, waiting, scope);
         let contested = fates.iter().any(is_contested);
         let mut results = Vec::with_capacity(outputs.len());
         let mut unsaved = VecDeque::new();
@@ -122,7 +121,6 @@ impl Driver {
         let pending = PendingResults {
             reply,
             results,
-            preview,
             contested,
             unsaved,
         };
@@ -221,11 +219,10 @@ impl Driver {
 
     /// Records results: the decisions first, then the message with the resulting blocks.
     fn write_results(&mut self, pending: &PendingResults) -> Result<(), DriveError> {
-        let form = (pending.preview, pending.contested);
         let written: Vec<(Block, Option<ReplacementDecision>)> = pending
             .results
             .iter()
-            .map(|result| self.written(result, form))
+            .map(|result| self.written(result, pending.contested))
             .collect();
         let decisions = written.iter().filter(|(_, decision)| decision.is_some());
         // The decisions name blocks of a message that is emitted after them, hence the computed
@@ -250,7 +247,7 @@ impl Driver {
     fn written(
         &mut self,
         result: &Pending,
-        (bytes, contested): (u64, bool),
+        contested: bool,
     ) -> (Block, Option<ReplacementDecision>) {
         let output = &result.output;
         let Some(file) = &result.file else {
@@ -260,8 +257,8 @@ impl Driver {
         let path = self.config.place.results().join(&file.name);
         let shown = path.display().to_string();
         let text = match &file.failed {
-            None => preview(&output.text, &shown, bytes),
-            Some(why) => truncated(&output.text, why, bytes),
+            None => preview(&output.text, &shown, result.fate.shown),
+            Some(why) => truncated(&output.text, why, result.fate.shown),
         };
         let block = result_block(&output.call, &text, &output.media, output.is_error);
         let block = self.referenced(block);
@@ -320,7 +317,7 @@ impl Driver {
         let chars = |candidate: &Candidate<'_>| candidate.output.text.chars().count() as u64;
         let whole_chars: u64 = candidates.iter().map(chars).sum();
         let others = waiting.saturating_sub(whole_chars);
-        let OffloadPlan { fates, preview } = self.fates(&candidates, others, RoundScope::Together);
+        let OffloadPlan { fates } = self.fates(&candidates, others, RoundScope::Together);
         if !fates.iter().any(is_contested) {
             return Ok(true);
         }
@@ -341,7 +338,6 @@ impl Driver {
         self.results.push_back(PendingResults {
             reply: None,
             results,
-            preview,
             contested: true,
             unsaved,
         });
@@ -354,7 +350,7 @@ impl Driver {
             let Some(key) = result.replaces else {
                 continue;
             };
-            let (block, decision) = self.written(result, (pending.preview, true));
+            let (block, decision) = self.written(result, true);
             let decision = decision.or_else(|| {
                 // The text could not be saved: the record contains the truncated form itself.
                 let blob = Hash::of(block.bytes());
@@ -374,14 +370,24 @@ impl Driver {
     fn candidate<'a>(&self, tool: &str, output: &'a ToolOutput) -> Candidate<'a> {
         let traits = self.config.tools.traits(tool);
         let settings = &self.settings.raw;
+        let folder = self.config.place.results().display().to_string();
         Candidate {
             output,
             limit: settings.offload_limit(tool, traits.declared_limit),
             exempt: traits.reads_files,
+            asked_part: self.is_distilled(tool)
+                || offload::asked_part(self.conversation.view(), output, &folder),
         }
     }
 
-    fn fates(&self, results: &[Candidate<'_>], already: u64, scope: RoundScope) -> OffloadPlan {
+    /// True if results of a tool are distilled once they are answered: shown whole once they cost
+    /// little more than their beginning, and the model has seen all of it.
+    fn is_distilled(&self, tool: &str) -> bool {
+        let distil = &self.settings.layers.distil;
+        distil.on && distil.tools.iter().any(|name| name == tool)
+    }
+
+    fn fates(&mut self, results: &[Candidate<'_>], already: u64, scope: RoundScope) -> OffloadPlan {
         let settings = &self.settings.raw;
         let limits = self.settings.layers.offload.then(|| RoundLimits {
             round: match scope {
@@ -394,9 +400,12 @@ impl Driver {
             results,
             already,
             limits,
+            showing: None,
         };
         match self.config.role {
-            Role::Main => self.settings.policy.offload(&round),
+            Role::Main => self.with_inputs(Moment::BeforeRequest, |state, inputs| {
+                layers::offload(state, inputs, &round)
+            }),
             // A fork's results are discarded with it; saving them would leave unused files.
             Role::Fork { .. } => round.whole(),
         }

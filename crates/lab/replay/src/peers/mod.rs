@@ -56,7 +56,6 @@ fn cut_to(round: &Round<'_>, limit: u64) -> OffloadPlan {
     };
     OffloadPlan {
         fates: offload::plan(&results, round.already, limits),
-        preview: limit,
     }
 }
 

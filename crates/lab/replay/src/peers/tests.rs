@@ -178,15 +178,18 @@ fn results_are_cut_whichever_tool_made_them() {
         output: &long,
         limit: 10,
         exempt: true,
+        asked_part: false,
     }];
     let round = Round {
         results: &candidates,
         already: 0,
         limits: None,
+        showing: None,
     };
     let cut = |policy: &dyn Policy| {
         let plan = policy.offload(&round);
-        plan.fates[0].offload.then_some(plan.preview)
+        let fate = &plan.fates[0];
+        fate.offload.then_some(fate.shown)
     };
     assert_eq!(cut(&Qwen), Some(25_000));
     assert_eq!((cut(&Codex), cut(&OpenHands)), (None, None));

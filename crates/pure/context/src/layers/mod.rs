@@ -30,6 +30,7 @@ use crate::conversation::Conversation;
 use crate::distil::{self, DistilPlan, Surroundings};
 use crate::economy::Rates;
 use crate::notes;
+use crate::offload::{OffloadPlan, Round, Showing};
 use crate::policy::{CompactVerdict, Facts, Policy};
 use crate::tokens;
 use crate::window::{FloorCheck, Relief, Thresholds};
@@ -173,6 +174,19 @@ pub fn distil(
         Some(ahead) => distil::plan(&facts, around, ahead, reads_files),
         None => DistilPlan::default(),
     }
+}
+
+/// Decides about the results of a round on their way in, with the price of showing them under
+/// policies that look at it.
+pub fn offload(state: &LayerState, inputs: &LayerInputs<'_>, round: &Round<'_>) -> OffloadPlan {
+    let facts = inputs.facts(state);
+    let showing = inputs.policy.requests_ahead(&facts).map(|ahead| Showing {
+        rates: facts.rates,
+        ahead,
+        prompt: facts.used,
+        measure: facts.measure,
+    });
+    inputs.policy.offload(&Round { showing, ..*round })
 }
 
 impl<'a> LayerInputs<'a> {

@@ -3,7 +3,8 @@
 //! # Model
 //! The results of a round arrive together. Each has its own limit, and all that wait for the same
 //! request share another. A result over its limit is saved to a file and replaced by a preview; if
-//! the round is still too long, the largest follow. The plan fixes the exact bytes of every
+//! the round is still too long, the largest follow. Below the limits a policy may cut a result to
+//! its beginning where that is cheaper ([`Showing`]). The plan fixes the exact bytes of every
 //! preview: the decision is made once, recorded, and never repeated.
 //!
 //! # Responsibilities
@@ -15,6 +16,7 @@
 
 mod fit;
 mod preview;
+mod price;
 
 #[cfg(test)]
 mod tests;
@@ -22,6 +24,7 @@ mod tests;
 pub use fit::{CutResult, fit};
 pub use preview::{EMPTY_RESULT, file_name, preview, result_block, truncated};
 pub(crate) use preview::{saved_at, stored};
+pub use price::{Showing, asked_part};
 
 use dormouse_core::block::Block;
 use dormouse_core::id::CallId;
@@ -87,6 +90,9 @@ pub struct Candidate<'a> {
     /// True if the tool reads files and is exempt. Its result is in a file already; offloading it
     /// would make the model read the saved copy, whose result is offloaded again.
     pub exempt: bool,
+    /// True if its call asked for a part, or for what was cut before: it is shown as asked, or the
+    /// model would ask in circles. Also for results that are shortened once they are answered.
+    pub asked_part: bool,
 }
 
 /// Limits of a whole round.
@@ -107,6 +113,8 @@ pub struct Round<'a> {
     pub already: u64,
     /// Limits of the round; `None` if the layer is switched off.
     pub limits: Option<RoundLimits>,
+    /// Figures for the price of showing; `None` under policies that do not look at it.
+    pub showing: Option<Showing<'a>>,
 }
 
 impl Round<'_> {
@@ -117,8 +125,7 @@ impl Round<'_> {
             ..*result
         });
         OffloadPlan {
-            fates: unlimited.map(|result| own_fate(&result)).collect(),
-            preview: 0,
+            fates: unlimited.map(|result| own_fate(&result, 0)).collect(),
         }
     }
 
@@ -128,9 +135,26 @@ impl Round<'_> {
             None => self.whole(),
             Some(limits) => OffloadPlan {
                 fates: plan(self.results, self.already, limits),
-                preview: limits.preview,
             },
         }
+    }
+
+    /// Plan by the limits of the settings, and below them by what showing costs.
+    pub(crate) fn by_price(&self) -> OffloadPlan {
+        let mut plan = self.by_settings();
+        let Some(showing) = self.showing.as_ref().filter(|_| self.limits.is_some()) else {
+            return plan;
+        };
+        for (candidate, fate) in self.results.iter().zip(&mut plan.fates) {
+            let text = &candidate.output.text;
+            let gain = showing.gain(text.len() as u64);
+            if !fate.offload && !candidate.asked_part && gain > 0.0 {
+                fate.offload = true;
+                fate.shown = price::SHOWN;
+                fate.reason = Reason::Price;
+            }
+        }
+        plan
     }
 }
 
@@ -139,8 +163,6 @@ impl Round<'_> {
 pub struct OffloadPlan {
     /// One decision per result, in order.
     pub fates: Vec<Fate>,
-    /// Length in bytes of a preview.
-    pub preview: u64,
 }
 
 /// Reason of a decision, for the record.
@@ -162,6 +184,8 @@ pub enum Reason {
     },
     /// Too long, but from a tool that reads files.
     Exempt,
+    /// Within its limits, but its beginning is expected to be enough.
+    Price,
 }
 
 /// Decision about one result.
@@ -171,6 +195,8 @@ pub struct Fate {
     pub chars: u64,
     /// True if it is saved to a file and replaced by a preview.
     pub offload: bool,
+    /// Length in bytes of that preview.
+    pub shown: u64,
     /// Reason of the decision.
     pub reason: Reason,
 }
@@ -178,8 +204,9 @@ pub struct Fate {
 /// Decides about the results of a round, in order. `already` is the length in characters of other
 /// results that wait for the same request.
 pub fn plan(results: &[Candidate<'_>], already: u64, limits: RoundLimits) -> Vec<Fate> {
-    let mut fates: Vec<Fate> = results.iter().map(own_fate).collect();
     let preview = limits.preview;
+    let own = |result| own_fate(result, preview);
+    let mut fates: Vec<Fate> = results.iter().map(own).collect();
     let cost = |fate: &Fate| {
         if fate.offload {
             preview.min(fate.chars)
@@ -214,7 +241,7 @@ pub fn plan(results: &[Candidate<'_>], already: u64, limits: RoundLimits) -> Vec
 }
 
 /// Decision by the result's own limit alone.
-fn own_fate(candidate: &Candidate<'_>) -> Fate {
+fn own_fate(candidate: &Candidate<'_>, preview: u64) -> Fate {
     let text = &candidate.output.text;
     // Characters, not bytes: the limit must not depend on the script.
     let chars = text.chars().count() as u64;
@@ -233,6 +260,7 @@ fn own_fate(candidate: &Candidate<'_>) -> Fate {
     Fate {
         chars,
         offload: matches!(reason, Reason::OwnLimit { .. }),
+        shown: preview,
         reason,
     }
 }

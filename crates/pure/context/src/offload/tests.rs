@@ -1,4 +1,10 @@
 use super::*;
+use crate::clear::Measure;
+use crate::economy::{Prices, Rates};
+use dormouse_core::models::ModelTable;
+use dormouse_core::record::Calibration;
+use dormouse_core::settings::CacheTtl;
+use dormouse_core::units::Tokens;
 use proptest::prelude::*;
 
 fn output(text: &str) -> ToolOutput {
@@ -19,6 +25,7 @@ fn candidates(outputs: &[ToolOutput], limit: u64) -> Vec<Candidate<'_>> {
             output,
             limit,
             exempt: false,
+            asked_part: false,
         })
         .collect()
 }
@@ -169,11 +176,80 @@ fn a_round_without_limits_stays_whole() {
         results: &candidates,
         already: 0,
         limits: Some(limits(10_000)),
+        showing: None,
     };
     let plan = round.by_settings();
-    assert_eq!((plan.fates[0].offload, plan.preview), (true, 100));
+    assert_eq!((plan.fates[0].offload, plan.fates[0].shown), (true, 100));
     round.limits = None;
     assert_eq!(round.by_settings(), round.whole());
     let reasons = round.whole().fates.into_iter().map(|fate| fate.reason);
     assert_eq!(reasons.collect::<Vec<_>>(), [Reason::Fits, Reason::Empty]);
+}
+
+fn showing(rates: &Rates, ahead: f64, prompt: u64) -> Showing<'_> {
+    Showing {
+        rates,
+        ahead,
+        prompt: Tokens(prompt),
+        measure: Measure {
+            bytes: ModelTable::builtin()
+                .lookup("claude-opus-4-6")
+                .info
+                .bytes_per_token,
+            calibration: Calibration::default(),
+        },
+    }
+}
+
+#[test]
+fn below_its_limit_a_result_is_cut_where_its_rest_costs_more_than_fetching_it() {
+    let rates = Prices::USUAL.rates(CacheTtl::FiveMinutes, CacheTtl::FiveMinutes);
+    let plan = |chars: usize, ahead, prompt, asked_part| {
+        let outputs = [output(&"x".repeat(chars))];
+        let candidates: Vec<Candidate<'_>> = candidates(&outputs, 400_000)
+            .into_iter()
+            .map(|one| Candidate {
+                exempt: true,
+                asked_part,
+                ..one
+            })
+            .collect();
+        let round = Round {
+            results: &candidates,
+            already: 0,
+            limits: Some(limits(u64::MAX)),
+            showing: Some(showing(&rates, ahead, prompt)),
+        };
+        let fate = round.by_price().fates.remove(0);
+        (fate.offload, fate.shown)
+    };
+    assert_eq!(plan(100_000, 10.0, 60_000, false), (true, 25_000));
+    assert!(!plan(100_000, 10.0, 60_000, true).0, "it was asked for");
+    assert!(!plan(25_000, 10.0, 60_000, false).0, "nothing would be cut");
+    // 5,000 bytes more cost less than reading a prompt of 60,000 tokens again in one case of four,
+    // unless they are carried for long.
+    assert!(!plan(30_000, 0.0, 60_000, false).0);
+    assert!(plan(30_000, 60.0, 60_000, false).0);
+}
+
+#[test]
+fn limits_stay_upper_bounds_of_the_price() {
+    let rates = Prices::USUAL.rates(CacheTtl::FiveMinutes, CacheTtl::FiveMinutes);
+    let outputs = [output(&"x".repeat(60_000))];
+    let candidates = candidates(&outputs, 500);
+    let round = Round {
+        results: &candidates,
+        already: 0,
+        limits: Some(limits(u64::MAX)),
+        showing: Some(showing(&rates, 0.0, 900_000)),
+    };
+    let fate = round.by_price().fates.remove(0);
+    assert_eq!(fate.reason, Reason::OwnLimit { limit: 500 });
+    assert_eq!((fate.offload, fate.shown), (true, 100));
+    // Switched off, nothing is cut.
+    let off = Round {
+        limits: None,
+        ..round
+    };
+    assert!(!off.by_price().fates[0].offload);
 }

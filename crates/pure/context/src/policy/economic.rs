@@ -34,7 +34,7 @@ impl Policy for Economic {
     }
 
     fn offload(&self, round: &Round<'_>) -> OffloadPlan {
-        round.by_settings()
+        round.by_price()
     }
 
     fn requests_ahead(&self, facts: &Facts<'_>) -> Option<f64> {

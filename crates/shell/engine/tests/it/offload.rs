@@ -165,12 +165,46 @@ async fn an_empty_result_becomes_a_short_marker() {
 #[tokio::test]
 async fn a_tool_that_reads_files_is_exempt() {
     let kit = kit();
-    kit.set(&["notes=off", "offload.turn_limit=50000"]);
+    let limit = "offload.turn_limit=50000";
+    kit.set(&["notes=off", limit, "context.policy=classic"]);
     kit.tools.returns("Read", prose(1, 120_000));
     kit.tools.returns("Bash", prose(2, 10_000));
     let mut session = kit.open().await;
     let results = round(&kit, &mut session, &["Read", "Bash"]).await;
     assert!(!is_preview(&results[0]) && is_preview(&results[1]));
+}
+
+/// Under `economic` a page of a file has a price like any other result. The model must get the rest
+/// when it asks for it, however it asks.
+#[tokio::test]
+async fn a_long_page_is_cut_by_its_price_and_whole_when_asked_for_again() {
+    let kit = kit();
+    kit.set(&["notes=off", "offload.turn_limit=900000"]);
+    let mut session = kit.open().await;
+    let mut read = async |id: &str, input: Value, chars: usize| {
+        kit.tools.returns("Read", prose(1, chars));
+        let asked = vec![call(id, "Read", &input)];
+        kit.provider.next(Purpose::Turn, Answer::Blocks(asked));
+        session.turn(vec![Block::text("Look.")]).await.unwrap();
+        check(&session);
+        let blocks = kit.provider.sent().pop().unwrap().blocks();
+        blocks
+            .into_iter()
+            .rfind(|block| block["type"] == "tool_result")
+            .unwrap()
+    };
+    let file = json!({"file_path": "/a.rs"});
+    let cut = read("call_0", file.clone(), 120_000).await;
+    // More of it stays than of a result beyond its limit: the model has asked for this file.
+    assert!(is_preview(&cut), "{}", text(&cut).len());
+    assert!((12_500..27_000).contains(&text(&cut).len()));
+    let again = read("call_1", file, 120_000).await;
+    assert!(!is_preview(&again));
+    let part = json!({"file_path": "/b.rs", "offset": 700});
+    assert!(!is_preview(&read("call_2", part, 120_000).await));
+    // A rest that costs less than the call that might fetch it is shown at once.
+    let short = json!({"file_path": "/c.rs"});
+    assert!(!is_preview(&read("call_3", short, 26_000).await));
 }
 
 #[tokio::test]
