@@ -10,15 +10,15 @@ use dormouse_model::web::SystemNetwork;
 use dormouse_tools::{MemoryDesk, PageReader, SearchBy, Services, Toolset};
 use serde_json::Value;
 use std::fmt::Write as _;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 /// Window below which prompt and tools are cut down, in tokens.
 const SMALL_WINDOW: Tokens = Tokens(32_000);
 /// Memories that a search shows; their lines are short.
 const MOST_MEMORIES: usize = 8;
-/// Passages of sessions that a search shows.
-const MOST_PASSAGES: usize = 12;
+/// Bytes of the lines of sessions that a search shows: about two thousand tokens, with which an
+/// answer was found to bring back nearly all that sessions use later.
+const MOST_BYTES: usize = 7_000;
 /// Host of Anthropic's own interface: gateways in front of it may not know its tools.
 const ANTHROPIC_HOST: &str = "api.anthropic.com";
 
@@ -132,38 +132,35 @@ impl MemoryDesk for Desk {
             let gone = if memory.over { ", overtaken" } else { "" };
             let _always = writeln!(text, "memory `{}`{gone}: {}", memory.path, memory.says());
         }
-        let search = self.0.search_sessions(words, &[], MOST_PASSAGES);
-        let mut passages = 0;
-        if let Some(search) = search.map_err(said)? {
-            let found = search.run(&self.0, &AtomicBool::new(false), |found| {
-                // The question itself stands in the log by now.
-                if !is_question(found, words) && text.len() < most {
-                    passages += 1;
-                    passage(&mut text, found);
-                }
-                Ok::<_, std::convert::Infallible>(())
-            });
-            let Ok(_end) = found;
-        }
-        if memories.is_empty() && passages == 0 {
+        let search = self.0.search_sessions(words, &[]).map_err(said)?;
+        let found = search.map(|search| search.within(&self.0, MOST_BYTES.min(most)));
+        let passages = found.map(|found| found.matches).unwrap_or_default();
+        list(&mut text, &passages);
+        if memories.is_empty() && passages.is_empty() {
             return Ok("Nothing has these words. Try fewer or other ones.".to_owned());
         }
         Ok(text)
     }
 }
 
-/// True for the call that asked: its only text is the question.
-fn is_question(found: &SessionMatch, words: &str) -> bool {
-    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    found.role == "assistant" && plain(&found.snippet) == plain(words)
-}
-
-fn passage(text: &mut String, found: &SessionMatch) {
-    let session: String = found.session.chars().take(8).collect();
-    let time = found.time.as_deref().unwrap_or("");
-    let _always = writeln!(
-        text,
-        "\nsession {session} {time} ({}), {}:\n{}",
-        found.role, found.file, found.snippet
-    );
+/// Writes passages, those of one file together: its path is longer than most lines.
+fn list(text: &mut String, passages: &[SessionMatch]) {
+    let mut files: Vec<(&str, Vec<&SessionMatch>)> = Vec::new();
+    for passage in passages {
+        match files.iter_mut().find(|(file, _)| *file == passage.file) {
+            Some((_, known)) => known.push(passage),
+            None => files.push((&passage.file, vec![passage])),
+        }
+    }
+    for (file, passages) in files {
+        let session = passages.first().map_or("", |first| &first.session);
+        let session: String = session.chars().take(8).collect();
+        let _always = writeln!(text, "\nsession {session}, {file}:");
+        for passage in passages {
+            // To the minute, which is enough to tell passages apart.
+            let time = passage.time.as_deref().and_then(|time| time.get(..16));
+            let time = time.unwrap_or_default();
+            let _always = writeln!(text, "[{} {time}]\n{}", passage.role, passage.snippet);
+        }
+    }
 }

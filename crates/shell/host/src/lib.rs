@@ -66,7 +66,7 @@ pub use prompt::{Point, PromptAt, PromptRewrite, PromptSegment, PromptView};
 pub use reading::PageAnswer;
 pub use recall::{Near, RecallQuestion, Recalled};
 pub use remark::Remark;
-pub use search::{SearchEnd, SessionMatch, SessionSearch};
+pub use search::{SearchEnd, SessionMatch, SessionSearch, SessionsFound};
 pub use session::{OpenedSession, SessionAsk, SessionMemory};
 pub use sessions::{CompactionRow, SessionList, SessionRow};
 pub use spending::{GroupFigures, UsageAsk, UsageBy, UsageFigures, UsageGroup, UsageReport, Waste};

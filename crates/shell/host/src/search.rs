@@ -1,12 +1,13 @@
 //! Search of the words said in sessions.
 //!
 //! # Model
-//! Matches that have every word are handed out as they are found, those of the newest sessions
-//! first. Only if no line has every word, the best of those that have some are. A flag ends the
-//! search and keeps what was found.
+//! All transcripts are read once, and their best lines are the answer, those of one passage
+//! together. A person is shown passages that have every word of the question; if none has, the best
+//! of those that have some. A model is given the best lines that fit into its answer. A flag ends
+//! the reading; the answer comes from what was read until then.
 //!
 //! # Not here
-//! Memories ([`Host::search_memories`]).
+//! The ranking ([`dormouse_store::read_history`]); memories ([`Host::search_memories`]).
 
 use crate::error::HostError;
 use crate::host::Host;
@@ -15,32 +16,29 @@ use dormouse_core::id::SessionId;
 use dormouse_core::units::Millis;
 use dormouse_memdir::Repository;
 use dormouse_store::{
-    FoundLog, ProjectFolder, SearchLimits, TermQuery, TranscriptMatch, TranscriptSearch, discover,
-    search_transcripts, slug, stream_transcripts,
+    FoundLog, ProjectFolder, Said, SearchLimits, TranscriptHistory, TranscriptMatch, discover,
+    has_words, read_history, slug,
 };
 use dormouse_system::{FileKind, OptionalFile as _};
-use dormouse_text::words::{Language, detect};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::thread;
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
 
-/// Longest time that an interrupt goes unheard: 50 ms are below what a person notices, and twenty
-/// wake-ups a second cost nothing.
-const PAUSE: Duration = Duration::from_millis(50);
+/// Lines of one passage that a person is shown: as many as three lines of a terminal hold.
+const MOST_LINES: usize = 3;
+/// Bytes of lines that are ranked for each passage a person is shown: several times as many as are
+/// shown, because passages without every word are left out.
+const BYTES_A_MATCH: usize = 8_000;
 
 /// A search of transcripts, ready to run.
 #[derive(Debug)]
 pub struct SessionSearch {
-    query: TermQuery,
+    question: String,
     logs: Vec<FoundLog>,
-    most: usize,
 }
 
-/// A line of a transcript that has words of the question.
+/// A passage of a transcript that has words of the question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SessionMatch {
     /// Id of the session, from its file.
@@ -59,7 +57,7 @@ pub struct SessionMatch {
     pub role: &'static str,
     /// Words of the question that it has, counted.
     pub terms: usize,
-    /// Text around the words, cut to a few lines.
+    /// The lines that answer, in their order; long ones are cut.
     pub snippet: String,
     /// `time` as a number, to compute ages from.
     #[serde(skip)]
@@ -72,7 +70,7 @@ pub struct SessionMatch {
 /// Figures of a search at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SearchEnd {
-    /// Matches that were handed out.
+    /// Matches that are shown.
     pub matches: usize,
     /// Transcripts that were searched.
     pub files: usize,
@@ -86,120 +84,91 @@ pub struct SearchEnd {
     pub cancelled: bool,
 }
 
+/// Answer of a search.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionsFound {
+    /// Passages, the best first.
+    pub matches: Vec<SessionMatch>,
+    /// Words of the question that are looked for, counted.
+    pub words: usize,
+    /// Figures of the search.
+    pub end: SearchEnd,
+}
+
 impl SessionSearch {
-    /// Words that are searched for, counted.
-    pub fn terms(&self) -> usize {
-        self.query.terms().len()
-    }
-
-    /// Searches, and hands out each match as it is found. `stop` ends the search; an error of the
-    /// caller does so too.
-    ///
-    /// # Errors
-    /// Only those of the caller.
-    pub fn run<E>(
-        &self,
-        host: &Host,
-        stop: &AtomicBool,
-        mut found: impl FnMut(&SessionMatch) -> Result<(), E>,
-    ) -> Result<SearchEnd, E> {
-        let limits = SearchLimits {
-            matches: self.most,
-            least_terms: self.terms(),
-            ..SearchLimits::default()
-        };
-        let (mut matches, mut report) = self.streamed(host, &limits, stop, &mut found)?;
-        // A second pass with a weaker demand, only if the first found nothing: partial matches
-        // would bury whole ones. With one word there is no weaker demand.
-        if matches == 0 && self.terms() > 1 && !stop.load(Ordering::Relaxed) {
-            let limits = SearchLimits {
-                least_terms: 1,
-                ..limits
-            };
-            let files = &*host.system().files;
-            report = search_transcripts(files, &self.logs, &self.query, &limits, stop);
-            for one in std::mem::take(&mut report.matches) {
-                matches += 1;
-                found(&self.shown(&one))?;
-            }
+    /// At most `most` passages for a person: those with every word, or else the best of those with
+    /// some. `stop` ends the reading.
+    pub fn best(&self, host: &Host, most: usize, stop: &AtomicBool) -> SessionsFound {
+        let read = self.read(host, stop);
+        let budget = most.saturating_mul(BYTES_A_MATCH);
+        let found = read.find(&self.question, budget, MOST_LINES, |_, _| true);
+        let words = read.words(&self.question);
+        let mut found = shown(found, words);
+        // Partial matches would bury whole ones.
+        if found.iter().any(|one| !one.partial) {
+            found.retain(|one| !one.partial);
         }
-        Ok(SearchEnd {
-            matches,
-            files: report.files,
-            bytes: report.bytes,
-            skipped_lines: report.skipped,
-            unreadable: report.refused.iter().map(ToString::to_string).collect(),
-            cancelled: stop.load(Ordering::Relaxed),
-        })
+        found.truncate(most);
+        answer(read, found, words)
     }
 
-    fn shown(&self, found: &TranscriptMatch) -> SessionMatch {
-        SessionMatch {
-            session: found.session.as_str().to_owned(),
-            agent: found.agent.as_ref().map(|agent| agent.as_str().to_owned()),
-            file: found.path.display().to_string(),
-            offset: found.offset,
-            record: found.record.clone(),
-            time: found.time.map(|time| time.to_string()),
-            role: found.said.name(),
-            terms: found.terms,
-            snippet: found.snippet.clone(),
-            at: found.time,
-            partial: found.terms < self.terms(),
-        }
+    /// Passages for a model, whose lines have at most `bytes` together. The question itself stands in
+    /// the log of the session that asks; it is no answer.
+    pub fn within(&self, host: &Host, bytes: usize) -> SessionsFound {
+        let read = self.read(host, &AtomicBool::new(false));
+        let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let question = plain(&self.question);
+        let found = read.find(&self.question, bytes, usize::MAX, |passage, line| {
+            passage.said != Said::Assistant || plain(line) != question
+        });
+        let words = read.words(&self.question);
+        let found = shown(found, words);
+        answer(read, found, words)
     }
 
-    /// Hands out matches while others are looked for.
-    fn streamed<E>(
-        &self,
-        host: &Host,
-        limits: &SearchLimits,
-        stop: &AtomicBool,
-        found: &mut impl FnMut(&SessionMatch) -> Result<(), E>,
-    ) -> Result<(usize, TranscriptSearch), E> {
+    fn read(&self, host: &Host, stop: &AtomicBool) -> TranscriptHistory {
         let files = &*host.system().files;
-        let (sender, receiver) = mpsc::channel::<TranscriptMatch>();
-        let enough = AtomicBool::new(false);
-        let sent = AtomicUsize::new(0);
-        thread::scope(|scope| {
-            let search = scope.spawn(|| {
-                let sender = sender;
-                let found = |found: TranscriptMatch| {
-                    // Counted before sending, since several threads search: the limit holds for all
-                    // of them.
-                    let before = sent.fetch_add(1, Ordering::Relaxed);
-                    // If the receiver is gone, no more are wanted.
-                    let gone = before < limits.matches && sender.send(found).is_err();
-                    if gone || before + 1 >= limits.matches {
-                        enough.store(true, Ordering::Relaxed);
-                    }
-                };
-                stream_transcripts(files, &self.logs, &self.query, limits, &enough, &found)
-            });
-            let mut matches = 0;
-            let mut handed = Ok(());
-            loop {
-                match receiver.recv_timeout(PAUSE) {
-                    Ok(one) => {
-                        matches += 1;
-                        handed = found(&self.shown(&one));
-                    }
-                    // Woken to look at the flag of an interrupt.
-                    Err(mpsc::RecvTimeoutError::Timeout) => {}
-                    Err(mpsc::RecvTimeoutError::Disconnected) => break,
-                }
-                if handed.is_err() || stop.load(Ordering::Relaxed) {
-                    enough.store(true, Ordering::Relaxed);
-                    break;
-                }
-            }
-            // The search notices that its matches are not wanted any more, and ends.
-            drop(receiver);
-            // A panic in the search gives an empty report; matches handed out before it stand.
-            let report = search.join().unwrap_or_default();
-            handed.map(|()| (matches, report))
-        })
+        let limits = SearchLimits::default();
+        read_history(files, &self.logs, Some(&self.question), &limits, stop)
     }
+}
+
+fn answer(read: TranscriptHistory, matches: Vec<SessionMatch>, words: usize) -> SessionsFound {
+    SessionsFound {
+        words,
+        end: SearchEnd {
+            matches: matches.len(),
+            files: read.files,
+            bytes: read.bytes,
+            skipped_lines: read.skipped,
+            unreadable: read.refused.iter().map(ToString::to_string).collect(),
+            cancelled: read.cancelled,
+        },
+        matches,
+    }
+}
+
+fn shown(found: Vec<TranscriptMatch>, words: usize) -> Vec<SessionMatch> {
+    let one = |found: TranscriptMatch| {
+        let passage = &found.passage;
+        SessionMatch {
+            session: passage.session.as_str().to_owned(),
+            agent: passage
+                .agent
+                .as_ref()
+                .map(|agent| agent.as_str().to_owned()),
+            file: passage.path.display().to_string(),
+            offset: passage.offset,
+            record: passage.record.clone(),
+            time: passage.time.map(|time| time.to_string()),
+            role: passage.said.name(),
+            terms: found.words,
+            snippet: found.lines.join("\n"),
+            at: passage.time,
+            partial: found.words < words,
+        }
+    };
+    found.into_iter().map(one).collect()
 }
 
 impl Host {
@@ -212,10 +181,8 @@ impl Host {
         &self,
         question: &str,
         paths: &[PathBuf],
-        most: usize,
     ) -> Result<Option<SessionSearch>, HostError> {
-        let query = TermQuery::new(words(question));
-        if query.terms().is_empty() {
+        if !has_words(question) {
             return Ok(None);
         }
         let mut logs = Vec::new();
@@ -226,7 +193,8 @@ impl Host {
         if paths.is_empty() {
             logs = self.own_logs()?;
         }
-        Ok(Some(SessionSearch { query, logs, most }))
+        let question = question.to_owned();
+        Ok(Some(SessionSearch { question, logs }))
     }
 
     /// The sessions that a path stands for: itself, or those of a folder, in order.
@@ -300,23 +268,4 @@ impl Host {
         }
         Ok(logs)
     }
-}
-
-/// The words that matter; all of them if none does.
-fn words(query: &str) -> Vec<&str> {
-    let bare = |word: &'_ str| -> bool { word.chars().any(char::is_alphanumeric) };
-    let all: Vec<&str> = query
-        .split_whitespace()
-        // Punctuation around a word is the question's, not the transcript's.
-        .map(|word| word.trim_matches(['"', '\'', ',', '.', '?', '!', ';', '(', ')']))
-        .filter(|word| bare(word))
-        .collect();
-    let language = detect(query).unwrap_or(Language::English);
-    let telling: Vec<&str> = all
-        .iter()
-        .copied()
-        .filter(|word| !language.is_stop_word(&word.to_lowercase()))
-        .collect();
-    // "to be or not to be" has no telling word and is still a question.
-    if telling.is_empty() { all } else { telling }
 }

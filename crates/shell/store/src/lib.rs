@@ -56,8 +56,7 @@ pub use resume::{Outlined, Resumed};
 pub use session_log::{AppendError, Draft, Head, Parent, SessionLog};
 pub use summary::{BoundarySummary, SessionSummary, summarise, summarise_and_bill};
 pub use transcripts::{
-    Said, SearchLimits, TermQuery, TranscriptMatch, TranscriptSearch, search_transcripts,
-    stream_transcripts,
+    Passage, Said, SearchLimits, TranscriptHistory, TranscriptMatch, has_words, read_history,
 };
 pub use usage_scan::{Depth, UsageScan, scan_usage, scan_usage_in};
 pub use writer::{LogWriter, OpenError};

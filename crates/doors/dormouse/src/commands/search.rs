@@ -1,10 +1,9 @@
 //! `dormouse search`: memories first, then what was said in sessions.
 //!
 //! # Model
-//! Memories are few and ranked whole. Transcripts are many and long: matches that have every word
-//! are shown as they are found, those of the newest sessions first. Only if no line has every word,
-//! the best of those that have some are shown. An interrupt ends the search; matches printed before
-//! it stay.
+//! Memories are few and ranked whole. Transcripts are many and long: they are read once, and of the
+//! best passages the lines that matter are shown. An interrupt ends the reading; the best of what was
+//! read until then is shown.
 
 use super::recall;
 use crate::app::App;
@@ -20,8 +19,8 @@ use std::thread;
 
 const HELP: &str = "\
 Without PATH: the memories of this project, then its sessions, those of Dormouse
-and of Claude Code. With PATH: only the transcripts there. A line must have every
-word of QUERY; if none has, lines with some of them are shown.
+and of Claude Code. With PATH: only the transcripts there. A passage must have every
+word of QUERY; if none has, passages with some of them are shown.
 
 Examples:
   dormouse search 'staging port'
@@ -54,7 +53,7 @@ pub struct Args {
     sessions: bool,
 }
 
-/// Searches memories, then sessions, printing matches as they are found.
+/// Searches memories, then sessions.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let host = app.host()?;
     let nothing = || {
@@ -63,7 +62,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     };
     // Built first, so that a wrong path fails before any memory is printed.
     let query = app.free_text(&args.query, &[])?;
-    let search = host.search_sessions(&query, &args.paths, args.limit);
+    let search = host.search_sessions(&query, &args.paths);
     let search = search.map_err(failure)?.ok_or_else(nothing)?;
     let mut end = End::default();
     // A path asks for its transcripts alone; memories belong to this project.
@@ -73,7 +72,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     // Remarks of loading memory stand before the sessions, whose search may take long.
     app.remarks();
     if !args.memories {
-        end.sessions = sessions(&search, &host, app)?;
+        end.sessions = sessions(&search, args.limit, &host, app)?;
     }
     app.out.tell_one(&end)
 }
@@ -165,28 +164,31 @@ fn interrupts() -> Arc<AtomicBool> {
     stop
 }
 
-/// Shows matches as they are found.
-fn sessions(search: &SessionSearch, host: &Host, app: &mut App) -> Result<SearchEnd, Failure> {
-    let interrupted = interrupts();
-    let mut told = false;
-    let end = search.run(host, &interrupted, |found| -> Outcome {
-        // Said once, above the first partial match, and only if no line has every word.
-        if found.partial && !told {
-            told = true;
-            let text = "No line has every word; these have some:";
-            let line = Line::new().role(Role::Dim, text);
-            app.out.heading(|out| out.line(line))?;
-        }
+/// Shows the best passages of sessions.
+fn sessions(
+    search: &SessionSearch,
+    most: usize,
+    host: &Host,
+    app: &mut App,
+) -> Result<SearchEnd, Failure> {
+    let answer = search.best(host, most, &interrupts());
+    // Said once, above the first partial match, and only if no passage has every word.
+    if answer.matches.first().is_some_and(|found| found.partial) {
+        let text = "No line has every word; these have some:";
+        let line = Line::new().role(Role::Dim, text);
+        app.out.heading(|out| out.line(line))?;
+    }
+    for found in &answer.matches {
         app.out.tell_one(&SessionLine {
             kind: "session",
             found,
-            terms: search.terms(),
-        })
-    })?;
-    if end.cancelled {
+            terms: answer.words,
+        })?;
+    }
+    if answer.end.cancelled {
         app.note("interrupted; there may be more");
     }
-    Ok(end)
+    Ok(answer.end)
 }
 
 /// A match in a session among the results.
@@ -217,6 +219,9 @@ impl Report for SessionLine<'_> {
         }
         let line = Line::new().role(Role::Strong, &found.session);
         out.line(line.role(Role::Dim, about))?;
-        Ok(out.indented(Role::Plain, &found.snippet, 2)?)
+        for snippet in found.snippet.lines() {
+            out.indented(Role::Plain, snippet, 2)?;
+        }
+        Ok(())
     }
 }

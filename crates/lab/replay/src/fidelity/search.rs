@@ -1,125 +1,113 @@
 //! The history search: content that one call of a tool could bring back.
 //!
 //! # Model
-//! Every message, call and result of the log is cut into windows; each window is one text of a BM25
-//! index. A call stands together with the beginning of its result, since its ending is the usual
-//! question. A query returns the best windows, or the best lines of them, that fit into a budget of bytes.
+//! The conversation is written as the log of a session, with the files of long results beside it,
+//! and read by the search that the agent's tool and the command use. A query returns the best lines
+//! that fit into a budget of bytes.
 //!
 //! The queries are fixed: a template for the kind and words from around the fact, never the value.
 //!
 //! # Not here
-//! Finding the fact in the windows: [`super::find`].
+//! The search itself ([`dormouse_store::read_history`]); finding the fact in its lines
+//! ([`super::find`]).
 
 use super::facts::{Fact, FactKind, Facts};
-use super::find::{Haystack, arguments};
-use dormouse_core::block::{Block, BlockKind};
-use dormouse_core::record::{Body, Message, MessageOrigin, Record};
-use dormouse_text::rank::Index;
+use super::find::Haystack;
+use dormouse_core::id::SessionId;
+use dormouse_core::record::{Body, LineContext, MessageOrigin, Record, encode};
+use dormouse_core::units::Millis;
+use dormouse_store::{FoundLog, Passage, Said, SearchLimits, TranscriptHistory, read_history};
+use dormouse_system::MemoryFiles;
+use memchr::memmem;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
-/// Bytes of one window: a paragraph or a screenful of output, so that a budget holds several.
-const WINDOW: usize = 800;
-/// Bytes of a result that are shown with its call: enough for an exit code and the first error.
-const RESULT_HEAD: usize = 200;
-/// Windows ranked for one query; the budget ends the list before.
-const MOST_HITS: usize = 64;
+/// Log of a replayed session, as prompts name it.
+const LOG: &str = "/sessions/replayed.jsonl";
 
 /// The searchable history of a session.
 #[derive(Debug)]
 pub struct History {
-    texts: Vec<String>,
-    /// Position of the record that each text comes from; never falls.
-    records: Vec<usize>,
-    index: Index,
+    read: TranscriptHistory,
+    /// Offset in the log behind the messages of each record.
+    ends: Vec<u64>,
+    /// Offset in the log at which the file of a long result is named first.
+    named: HashMap<PathBuf, u64>,
     budget: usize,
 }
 
 impl History {
-    /// The history of a log, with the files of long results beside it. One answer has at most
-    /// `budget` bytes.
+    /// The history of a session's records, with its files. One answer has at most `budget` bytes.
     pub fn new(records: &[Record], files: &HashMap<PathBuf, String>, budget: usize) -> Self {
-        let messages = || {
-            records
-                .iter()
-                .enumerate()
-                .filter_map(|(at, record)| match &record.body {
-                    Body::Message(message) => Some((at, message)),
-                    _ => None,
-                })
-        };
-        let endings = endings(messages().map(|(_, message)| message));
-        let mut texts = Vec::new();
-        let mut positions = Vec::new();
-        // Summaries and reminders are left out: found there, a fact would prove nothing about
-        // history.
-        let said = messages().filter(|(_, message)| message.origin == MessageOrigin::Conversation);
-        for (at, message) in said {
-            for block in &message.content {
-                match block.kind() {
-                    BlockKind::ToolUse => {
-                        // A call and its result are two messages; the question is usually about
-                        // both.
-                        let ending = block.call().and_then(|call| endings.get(call.as_str()));
-                        let ending = ending.map_or("", String::as_str);
-                        call_windows(&arguments(block), ending, &mut texts);
-                    }
-                    BlockKind::Text | BlockKind::ToolResult => {
-                        let text = block.readable_text().unwrap_or_default();
-                        // A search reads the files that previews name, as that of transcripts does.
-                        let whole = saved_at(&text).and_then(|path| files.get(path));
-                        windows(whole.unwrap_or(&text), WINDOW, &mut texts);
-                    }
-                    _ => {}
-                }
-            }
-            positions.resize(texts.len(), at);
+        let disk = MemoryFiles::default();
+        let mut log = Vec::new();
+        let mut ends = Vec::with_capacity(records.len());
+        for record in records {
+            // Summaries and reminders are left out: found there, a fact would prove nothing about
+            // history.
+            let said = matches!(&record.body,
+                Body::Message(message) if message.origin == MessageOrigin::Conversation);
+            let line = said.then(|| encode(record, &LineContext::default()).ok());
+            log.extend(line.flatten().unwrap_or_default());
+            ends.push(log.len() as u64);
         }
-        let index = Index::new(texts.iter().map(String::as_str));
+        let mut named = HashMap::new();
+        for (path, text) in files {
+            let name = path.display().to_string();
+            if let Some(at) = memmem::find(&log, name.as_bytes()) {
+                named.insert(path.clone(), at as u64);
+            }
+            disk.put(path, text);
+        }
+        let found = FoundLog {
+            path: LOG.into(),
+            session: SessionId::new("replayed"),
+            agent: None,
+            bytes: log.len() as u64,
+            modified: Millis::default(),
+        };
+        disk.put(LOG, log);
+        let limits = SearchLimits {
+            threads: 1,
+            ..SearchLimits::default()
+        };
         Self {
-            texts,
-            records: positions,
-            index,
+            read: read_history(&disk, &[found], None, &limits, &AtomicBool::new(false)),
+            ends,
+            named,
             budget,
         }
     }
 
-    /// The best windows for a query that fit into the budget.
-    pub fn search(&self, query: &str) -> Vec<&str> {
-        let mut left = self.budget;
-        let mut found = Vec::new();
-        for hit in self.index.search(query, MOST_HITS) {
-            let Some(text) = self.texts.get(hit.document) else {
-                continue;
-            };
-            // Not skipped for a shorter one: the order of the ranking is part of the measurement.
-            if text.len() > left {
-                break;
-            }
-            left -= text.len();
-            found.push(text.as_str());
-        }
-        found
+    /// The best lines for a query that fit into the budget.
+    pub fn search(&self, query: &str) -> Vec<String> {
+        self.search_before(query, usize::MAX)
     }
 
-    /// The best lines among the first `records` records of the log, as it was at an earlier moment.
-    /// Rarity is counted over the whole log, which changes the order of hits little and saves an
-    /// index a moment.
-    pub fn lines_before(&self, query: &str, records: usize) -> Vec<&str> {
-        let texts: Vec<&str> = self.texts.iter().map(String::as_str).collect();
-        let earlier = |at: usize| self.records.get(at).is_some_and(|at| *at < records);
-        let lines = self.index.lines(&texts, query, self.budget, earlier);
-        let shown = lines.into_iter().filter_map(|line| {
-            let text = self.texts.get(line.document)?;
-            text.get(line.range)
-        });
-        shown.collect()
+    /// The same among the first `records` records, as the log was at an earlier moment. Rarity is
+    /// counted over the whole log, which changes the order of hits little and saves an index a
+    /// moment.
+    pub fn search_before(&self, query: &str, records: usize) -> Vec<String> {
+        let end = match records.checked_sub(1) {
+            Some(last) => self.ends.get(last).copied().unwrap_or(u64::MAX),
+            None => 0,
+        };
+        let earlier = |passage: &Passage, _: &str| {
+            let at = match self.named.get(&passage.path) {
+                Some(at) => *at,
+                None => passage.offset,
+            };
+            at < end && passage.said != Said::Other
+        };
+        let found = self.read.find(query, self.budget, usize::MAX, earlier);
+        found.into_iter().flat_map(|found| found.lines).collect()
     }
 
     /// True if the fixed query for a fact brings it back.
     pub(super) fn brings_back(&self, fact: &Fact, facts: &Facts) -> bool {
         let found = self.search(&query(fact));
-        Haystack::of_texts(found).has(fact, facts)
+        Haystack::of_texts(found.iter().map(String::as_str)).has(fact, facts)
     }
 }
 
@@ -134,54 +122,6 @@ pub(super) fn query(fact: &Fact) -> String {
     };
     let words = fact.context.join(" ");
     format!("{template} {words}").trim().to_owned()
-}
-
-/// File that a preview names.
-fn saved_at(text: &str) -> Option<&Path> {
-    let preview = text.strip_prefix("<persisted-output>\n")?;
-    preview.lines().nth(1).map(Path::new)
-}
-
-/// Ending of each call, by its id.
-fn endings<'a>(messages: impl Iterator<Item = &'a Message>) -> HashMap<&'a str, String> {
-    let results = messages.flat_map(|message| &message.content);
-    results
-        .filter(|block| block.kind() == BlockKind::ToolResult)
-        .filter_map(|block| Some((block.call()?.as_str(), ending(block))))
-        .collect()
-}
-
-fn ending(result: &Block) -> String {
-    let text = result.readable_text().unwrap_or_default();
-    let head = &text[..text.floor_char_boundary(RESULT_HEAD)];
-    let sign = if result.is_error() { "failed" } else { "ok" };
-    format!("{sign}: {head}")
-}
-
-/// Windows of a call: the first ends with its result's beginning.
-fn call_windows(arguments: &str, ending: &str, texts: &mut Vec<String>) {
-    let first = arguments.floor_char_boundary(WINDOW - RESULT_HEAD);
-    texts.push(format!("{}\n→ {ending}", &arguments[..first]));
-    windows(&arguments[first..], WINDOW, texts);
-}
-
-/// Cuts a text into windows, at ends of lines where there are any.
-fn windows(text: &str, size: usize, texts: &mut Vec<String>) {
-    let mut rest = text.trim();
-    while !rest.is_empty() {
-        let most = rest.floor_char_boundary(size);
-        // Cut at a line's end, so that a fact on one line is never divided.
-        let end = if most == rest.len() {
-            most
-        } else {
-            rest[..most]
-                .rfind('\n')
-                .filter(|end| *end > 0)
-                .unwrap_or(most)
-        };
-        texts.push(rest[..end].to_owned());
-        rest = rest[end..].trim_start();
-    }
 }
 
 #[cfg(test)]
@@ -231,10 +171,15 @@ mod tests {
         log.user(&"a line about ducks\n".repeat(500));
         let history = History::new(log.records(), &HashMap::new(), 2_000);
         let found = history.search("ducks");
-        let bytes: usize = found.iter().map(|text| text.len()).sum();
-        assert!(found.len() == 2 && bytes <= 2_000, "{bytes}");
         // Equal lines are shown once; without that they would fill the budget.
-        assert_eq!(history.lines_before("ducks", usize::MAX).len(), 1);
+        assert_eq!(found.len(), 1);
+        let mut log = LogBuilder::new();
+        let lines: Vec<String> = (0..500).map(|at| format!("line {at} of ducks")).collect();
+        log.user(&lines.join("\n"));
+        let history = History::new(log.records(), &HashMap::new(), 2_000);
+        let found = history.search("ducks");
+        let bytes: usize = found.iter().map(String::len).sum();
+        assert!((800..2_000).contains(&bytes), "{bytes}");
     }
 
     #[test]
@@ -252,20 +197,5 @@ mod tests {
             texts.iter().any(|text| text.contains("4711"))
         };
         assert!(found(&files) && !found(&HashMap::new()));
-    }
-
-    #[test]
-    fn windows_lose_nothing_but_blanks() {
-        let text = "äöü ".repeat(700) + "\n" + &"x".repeat(900);
-        let mut texts = Vec::new();
-        windows(&text, WINDOW, &mut texts);
-        assert!(texts.iter().all(|text| text.len() <= WINDOW));
-        let joined: String = texts.concat();
-        let count = |text: &str| {
-            text.chars()
-                .filter(|letter| !letter.is_whitespace())
-                .count()
-        };
-        assert_eq!(count(&joined), count(&text));
     }
 }

@@ -5,6 +5,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod generated;
+mod used;
+
 use dormouse_core::models::ModelTable;
 use dormouse_core::record::Purpose;
 use dormouse_core::units::Tokens;
@@ -16,8 +19,12 @@ use dormouse_testkit::material::transcripts;
 use std::path::Path;
 use std::sync::Arc;
 
+fn models() -> Arc<ModelTable> {
+    Arc::new(ModelTable::builtin().clone())
+}
+
 fn run(script: &Script, policy: &str, window: Option<u64>) -> PolicyRun {
-    let models = Arc::new(ModelTable::builtin().clone());
+    let models = models();
     let ticks: Arc<dyn Clock> = Arc::new(RealClock::new());
     let options = RunOptions {
         window: window.map(Tokens),
@@ -31,8 +38,8 @@ fn dollars(run: &PolicyRun) -> f64 {
 }
 
 fn script_of(path: &Path) -> Option<Script> {
-    let models = Arc::new(ModelTable::builtin().clone());
-    let log = LogFile::open(&RealFiles, path).ok()?.read_all().ok()?;
+    let models = models();
+    let log = LogFile::open(&RealFiles, path).ok()?.read_any().ok()?;
     let recording = Recording::new(&log.records, &models).ok()?;
     Some(Script::of(&log.records, &recording, &models))
 }

@@ -223,13 +223,13 @@ fn below_its_limit_a_result_is_cut_where_its_rest_costs_more_than_fetching_it() 
         let fate = round.by_price().fates.remove(0);
         (fate.offload, fate.shown)
     };
-    assert_eq!(plan(100_000, 10.0, 60_000, false), (true, 25_000));
+    assert_eq!(plan(100_000, 10.0, 60_000, false), (true, 30_000));
     assert!(!plan(100_000, 10.0, 60_000, true).0, "it was asked for");
-    assert!(!plan(25_000, 10.0, 60_000, false).0, "nothing would be cut");
+    assert!(!plan(30_000, 10.0, 60_000, false).0, "nothing would be cut");
     // 5,000 bytes more cost less than reading a prompt of 60,000 tokens again in one case of four,
     // unless they are carried for long.
-    assert!(!plan(30_000, 0.0, 60_000, false).0);
-    assert!(plan(30_000, 60.0, 60_000, false).0);
+    assert!(!plan(35_000, 0.0, 60_000, false).0);
+    assert!(plan(35_000, 60.0, 60_000, false).0);
 }
 
 #[test]

@@ -10,15 +10,17 @@
 //! (one sum per word over all fields, as BM25F has it) without a change of the search.
 //!
 //! # Not here
-//! Synonyms and meaning; phrases; taking a text out again. The choice of texts (notes, memories,
-//! the history of a session) is the caller's.
+//! Synonyms and meaning; phrases; taking a text out again. The choice of texts (notes, memories) is
+//! the caller's. Histories of any length are searched by lines ([`History`]).
 
-mod lines;
+mod history;
+#[cfg(test)]
+mod history_tests;
 mod passages;
 #[cfg(test)]
 mod tests;
 
-pub use lines::LineHit;
+pub use history::{FoundLine, History};
 pub use passages::Passage;
 
 use crate::words::{Language, Stemming, StopWords, Tokeniser, detect};

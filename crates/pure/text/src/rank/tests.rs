@@ -82,35 +82,3 @@ fn a_match_in_one_endless_line_is_cut_out_of_it() {
     assert!(passage.range.len() <= 300);
     assert!(text[passage.range.clone()].contains("needle"));
 }
-
-#[test]
-fn lines_are_shown_once_whatever_number_they_have() {
-    let texts = [
-        "  12\tlet cache = Cache::new(4711);\n  13\tlet other = 1;",
-        "  40\tlet cache = Cache::new(4711);\nunrelated words of the parser",
-        "the cache of the parser was measured",
-    ];
-    let index = Index::new(texts);
-    let hits = index.lines(&texts, "new cache", 1_000, |_| true);
-    let shown: Vec<&str> = hits
-        .iter()
-        .map(|hit| &texts[hit.document][hit.range.clone()])
-        .collect();
-    let with = shown.iter().filter(|line| line.contains("4711")).count();
-    assert_eq!(with, 1, "{shown:?}");
-    assert!(shown[0].contains("4711"), "{shown:?}");
-    // Only texts that the caller wants, and no more than the budget holds.
-    let last = index.lines(&texts, "cache parser", 1_000, |at| at == 2);
-    assert_eq!(last.len(), 1);
-    assert!(index.lines(&texts, "cache", 10, |_| true).is_empty());
-    assert!(index.lines(&texts, "", 1_000, |_| true).is_empty());
-}
-
-#[test]
-fn of_a_long_line_the_part_around_the_match_is_shown() {
-    let text = format!("{} needle {}", "ä".repeat(500), "b ".repeat(500));
-    let texts = [text.as_str()];
-    let hits = Index::new(texts).lines(&texts, "needle", 1_000, |_| true);
-    let shown = &text[hits[0].range.clone()];
-    assert!(shown.contains("needle") && shown.len() <= 240, "{shown}");
-}

@@ -56,7 +56,7 @@ fn ask_everything(host: &Host, kit: &Kit) -> Result<(), HostError> {
     host.sessions(None)?;
     host.usage(&UsageAsk::of(&kit.path(SESSION)))?;
     host.gc(&[], Garbage::Show)?;
-    host.search_sessions("tabs", &[], 5)?;
+    host.search_sessions("tabs", &[])?;
     Ok(())
 }
 

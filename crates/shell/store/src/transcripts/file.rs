@@ -1,18 +1,19 @@
-//! The search in one file, block by block.
+//! Reading one transcript into a history, block by block.
 //!
 //! # Not here
-//! The choice and order of files ([`super::stream_transcripts`]); the text of a line (`shape`).
+//! The choice and order of files ([`super::read_history`]); the text of a line (`shape`).
 
 use super::needles::Needles;
 use super::shape::spoken;
-use super::snippet::{places, snippet};
-use super::{Said, SearchLimits, TermQuery, TranscriptMatch, keep_best};
+use super::{Passage, Said, SearchLimits};
 use crate::chunks::{Chunks, Piece, as_u64};
 use crate::discover::FoundLog;
 use dormouse_core::units::Millis;
 use dormouse_system::{DirEntry, FileError, FileKind, FileResult, Files};
+use dormouse_text::rank::History;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes read at a time: small, since every thread holds them and a copy in lower case.
@@ -20,14 +21,25 @@ const BLOCK: usize = 256 * 1024;
 
 /// Folder of a session's long results.
 const RESULTS: &str = "tool-results";
+/// The same as a preview names it.
+const RESULTS_IN: &str = "tool-results/";
 
-/// Matches of one long result: it is one answer of a tool, however many lines it has.
-const MOST_OF_RESULT: usize = 2;
+/// Bytes of a call that head its result: a command line or a path, not the text of a file that is
+/// written.
+const HEADING: usize = 300;
+/// Calls whose results are waited for; more are interrupted ones, which have none.
+const MOST_OPEN: usize = 64;
+/// Lines that are parsed without a needle because a result is waited for: parallel results come one a
+/// line in some tools.
+const FAR: usize = 16;
 
-/// Result of searching one file.
-#[derive(Debug, Default)]
-pub(super) struct Searched {
-    pub(super) matches: Vec<TranscriptMatch>,
+/// Bytes of a long result that make one passage: some lines, so that its offset leads near a line.
+const PASSAGE: usize = 800;
+
+/// Result of reading one file.
+#[derive(Debug)]
+pub(super) struct ReadFile {
+    pub(super) history: History<Arc<Passage>>,
     pub(super) bytes: u64,
     pub(super) skipped: u64,
     /// True if it was read to its end, and not cancelled.
@@ -35,43 +47,45 @@ pub(super) struct Searched {
     pub(super) error: Option<FileError>,
 }
 
-pub(super) fn search(
+/// Reads a log, and the files of long results beside it, into an empty history.
+pub(super) fn read(
     files: &dyn Files,
     log: &FoundLog,
-    needles: &Needles,
-    query: &TermQuery,
+    history: History<Arc<Passage>>,
+    needles: Option<&Needles>,
     limits: &SearchLimits,
     stop: &AtomicBool,
-) -> Searched {
-    let mut search = Search {
+) -> ReadFile {
+    let mut reader = Reader {
         log,
         needles,
-        query,
-        limits,
-        out: Searched::default(),
+        longest: limits.line_bytes,
+        headings: Headings::default(),
+        out: ReadFile {
+            history,
+            bytes: 0,
+            skipped: 0,
+            whole: false,
+            error: None,
+        },
     };
-    if let Err(error) = search.run(files, stop, Search::line) {
-        search.out.error = Some(error);
+    if let Err(error) = reader.run(files, limits, stop, Reader::lines) {
+        reader.out.error = Some(error);
     }
-    let mut out = search.out;
+    let (mut out, mut headings) = (reader.out, reader.headings);
     for result in results(files, log) {
-        let limits = SearchLimits {
-            per_file: limits.per_file.min(MOST_OF_RESULT),
-            ..*limits
-        };
-        let mut search = Search {
+        let whole = std::mem::replace(&mut out.whole, false);
+        let mut reader = Reader {
             log: &result,
             needles,
-            query,
-            limits: &limits,
-            out: Searched::default(),
+            longest: limits.line_bytes,
+            headings,
+            out,
         };
         // A result that was removed meanwhile is no fault of the log.
-        if search.run(files, stop, Search::plain).is_ok() {
-            out.bytes += search.out.bytes;
-            out.whole &= search.out.whole;
-            out.matches.append(&mut search.out.matches);
-        }
+        let read = reader.run(files, limits, stop, Reader::plain);
+        (out, headings) = (reader.out, reader.headings);
+        out.whole = whole && (out.whole || read.is_err());
     }
     out
 }
@@ -87,28 +101,74 @@ fn results(files: &dyn Files, log: &FoundLog) -> Vec<FoundLog> {
         modified: entry.metadata.modified,
         ..log.clone()
     };
-    listed.into_iter().filter(is_result).map(result).collect()
+    let mut found: Vec<FoundLog> = listed.into_iter().filter(is_result).map(result).collect();
+    // The order of directories differs between file systems; answers must not.
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found
 }
 
-struct Search<'a> {
+struct Reader<'a> {
     log: &'a FoundLog,
-    needles: &'a Needles,
-    query: &'a TermQuery,
-    limits: &'a SearchLimits,
-    out: Searched,
+    needles: Option<&'a Needles>,
+    /// Bytes of the longest line that is parsed.
+    longest: usize,
+    headings: Headings,
+    out: ReadFile,
 }
 
-impl Search<'_> {
+/// Calls of a log, for the results that answer to them.
+#[derive(Debug, Default)]
+struct Headings {
+    /// Arguments of calls without a result yet, by id.
+    open: HashMap<String, String>,
+    /// Lines parsed since the last call or result.
+    waited: usize,
+    /// Arguments of calls by the name of the file that their result was saved to.
+    files: HashMap<String, String>,
+}
+
+impl Headings {
+    /// True while a result may follow that belongs to a call with words of the question.
+    fn are_waited_for(&self) -> bool {
+        !self.open.is_empty() && self.waited < FAR
+    }
+
+    fn called(&mut self, call: &str, argument: &str) {
+        if self.open.len() >= MOST_OPEN {
+            self.open.clear();
+        }
+        self.waited = 0;
+        let known = self.open.entry(call.to_owned()).or_default();
+        let left = HEADING.saturating_sub(known.len());
+        known.push_str(&argument[..argument.floor_char_boundary(left)]);
+        known.push(' ');
+    }
+
+    /// Heading of a result, and of the file that it names.
+    fn answered(&mut self, call: &str, text: &str) -> String {
+        let heading = self.open.get(call).cloned().unwrap_or_default();
+        self.waited = 0;
+        let named = text.split(RESULTS_IN).skip(1);
+        for rest in named.filter(|_| !heading.is_empty()) {
+            let name = rest.split(|letter: char| letter.is_whitespace() || letter == '"');
+            let name = name.take(1).collect::<String>();
+            self.files.insert(name, heading.clone());
+        }
+        heading
+    }
+}
+
+impl Reader<'_> {
     fn run(
         &mut self,
         files: &dyn Files,
+        limits: &SearchLimits,
         stop: &AtomicBool,
-        line: fn(&mut Self, u64, &[u8]),
+        take: fn(&mut Self, u64, &[u8], &[u8]),
     ) -> FileResult<()> {
         let file = files.open(&self.log.path)?;
         let len = file.len()?;
-        let mut chunks =
-            Chunks::in_blocks(&*file, 0..len, BLOCK).with_limit(self.limits.line_bytes);
+        let mut chunks = Chunks::in_blocks(&*file, 0..len, BLOCK).with_limit(limits.line_bytes);
         let mut lower = Vec::new();
         while !stop.load(Ordering::Relaxed) {
             let Some(piece) = chunks.next_piece()? else {
@@ -122,7 +182,7 @@ impl Search<'_> {
                     lower.extend_from_slice(&bytes);
                     // ASCII only, so that the copy has the same length and offsets as the original.
                     lower.make_ascii_lowercase();
-                    self.block(offset, &bytes, &lower, line);
+                    take(self, offset, &bytes, &lower);
                 }
                 Piece::Overlong { bytes, .. } => {
                     self.out.bytes += bytes;
@@ -133,101 +193,114 @@ impl Search<'_> {
         Ok(())
     }
 
-    fn block(&mut self, offset: u64, block: &[u8], lower: &[u8], line: fn(&mut Self, u64, &[u8])) {
-        let mut hits = self.needles.within(lower);
+    /// Lines of JSON, those without a needle counted only.
+    fn lines(&mut self, offset: u64, block: &[u8], lower: &[u8]) {
+        let mut hits = self.needles.map(|needles| needles.within(lower));
         let mut from = 0;
-        while let Some(hit) = hits.from(from) {
+        while from < block.len() {
+            let hit = match &mut hits {
+                Some(hits) if !self.headings.are_waited_for() => hits.from(from),
+                _ => Some(from),
+            };
+            let Some(hit) = hit else { break };
             let start = memchr::memrchr(b'\n', &block[from..hit]).map_or(from, |at| from + at + 1);
             let end = memchr::memchr(b'\n', &block[hit..]).map_or(block.len(), |at| hit + at);
-            if end - start > self.limits.line_bytes {
-                self.out.skipped += 1;
-            } else if self.needles.count(&lower[start..end]) >= self.least() {
-                line(self, offset + as_u64(start), &block[start..end]);
-            }
-            // Behind the line: one line is judged once, however many needles it has.
-            from = end;
+            self.out.history.pass(as_u64(start - from));
+            self.line(offset + as_u64(start), &block[start..end]);
+            // Behind the line: one line is parsed once, however many needles it has.
+            from = (end + 1).min(block.len());
         }
-    }
-
-    /// Terms that a line must have to be worth a look: in a full list, no fewer than the worst has.
-    fn least(&self) -> usize {
-        let wanted = self.limits.least_terms.clamp(1, self.query.terms().len());
-        let full = self.out.matches.len() >= self.limits.per_file;
-        let worst = self.out.matches.last().filter(|_| full);
-        worst.map_or(wanted, |worst| worst.terms.max(wanted))
+        self.out.history.pass(as_u64(block.len() - from));
     }
 
     fn line(&mut self, offset: u64, line: &[u8]) {
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        if line.len() > self.longest {
+            self.out.skipped += 1;
+            return;
+        }
         // Torn or foreign text; its raw words have no speaker, so they are not shown.
         let Ok(value) = serde_json::from_slice::<Value>(line) else {
             self.out.skipped += 1;
             return;
         };
         let spoken = spoken(&value);
-        let mut all = BTreeSet::new();
-        let mut best: Option<Best<'_>> = None;
-        for (said, text) in &spoken.texts {
-            let places = places(text, self.query.terms());
-            let own: BTreeSet<usize> = places.iter().map(|(_, number)| *number).collect();
-            if own.is_empty() {
+        self.headings.waited += 1;
+        let mut answered = Vec::new();
+        for (at, one) in spoken.texts.iter().enumerate() {
+            // Clients write a result twice into one line, in different shapes.
+            if spoken.texts[..at]
+                .iter()
+                .any(|known| known.text == one.text)
+            {
                 continue;
             }
-            // Strictly more, so that of equal texts the first one is shown.
-            if best.as_ref().is_none_or(|best| own.len() > best.terms) {
-                best = Some(Best {
-                    said: *said,
-                    text,
-                    terms: own.len(),
-                    places,
-                });
+            let heading = match (one.call, one.said) {
+                (Some(call), Said::Tool) => {
+                    answered.push(call);
+                    self.headings.answered(call, one.text)
+                }
+                (Some(call), _) => {
+                    self.headings.called(call, one.text);
+                    String::new()
+                }
+                (None, _) => String::new(),
+            };
+            let passage = Passage {
+                is_call: one.call.is_some() && one.said != Said::Tool,
+                ..self.passage(offset, spoken.record, spoken.time, one.said)
+            };
+            self.add(passage, &heading, one.text);
+        }
+        for call in answered {
+            self.headings.open.remove(call);
+        }
+    }
+
+    /// Text of a result that lies in a file of its own, a few lines at a time.
+    fn plain(&mut self, offset: u64, block: &[u8], lower: &[u8]) {
+        let name = self.log.path.file_name().unwrap_or_default();
+        let heading = self.headings.files.get(&*name.to_string_lossy());
+        let heading = heading.cloned().unwrap_or_default();
+        let mut from = 0;
+        while from < block.len() {
+            let least = (from + PASSAGE).min(block.len());
+            let end = memchr::memrchr(b'\n', &block[from..least])
+                .map(|at| from + at + 1)
+                .or_else(|| memchr::memchr(b'\n', &block[least..]).map(|at| least + at + 1))
+                .unwrap_or(block.len());
+            let has_needle = !heading.is_empty()
+                || self
+                    .needles
+                    .is_none_or(|needles| needles.within(&lower[from..end]).from(0).is_some());
+            if has_needle {
+                let time = Some(self.log.modified);
+                let passage = self.passage(offset + as_u64(from), None, time, Said::Tool);
+                let text = String::from_utf8_lossy(&block[from..end]);
+                self.add(passage, &heading, &text);
+            } else {
+                self.out.history.pass(as_u64(end - from));
             }
-            all.extend(own);
+            from = end;
         }
-        // All texts of a line count together: a call and its result share one line in some tools.
-        let Some(best) = best.filter(|_| all.len() >= self.least()) else {
-            return;
-        };
-        let snippet = snippet(best.text, &best.places, self.limits.snippet);
-        // Some tools write everything twice, in lines of different shape.
-        let told = |known: &TranscriptMatch| known.snippet == snippet && known.said == best.said;
-        if self.out.matches.iter().any(told) {
-            return;
-        }
-        let found = self.found(
-            offset,
-            spoken.record,
-            spoken.time,
-            best.said,
-            all.len(),
-            snippet,
-        );
-        keep_best(&mut self.out.matches, found, self.limits.per_file);
     }
 
-    /// A line of a result that lies in a file of its own: text, and no record.
-    fn plain(&mut self, offset: u64, line: &[u8]) {
-        let text = String::from_utf8_lossy(line);
-        let places = places(&text, self.query.terms());
-        let own: BTreeSet<usize> = places.iter().map(|(_, number)| *number).collect();
-        if own.is_empty() || own.len() < self.least() {
-            return;
-        }
-        let snippet = snippet(&text, &places, self.limits.snippet);
-        let time = Some(self.log.modified);
-        let found = self.found(offset, None, time, Said::Tool, own.len(), snippet);
-        keep_best(&mut self.out.matches, found, self.limits.per_file);
+    fn add(&mut self, passage: Passage, heading: &str, text: &str) {
+        let time = passage.time.unwrap_or(self.log.modified);
+        let passage = Arc::new(passage);
+        self.out.history.add(&passage, time.0, heading, text);
     }
 
-    fn found(
+    fn passage(
         &self,
         offset: u64,
         record: Option<&str>,
         time: Option<Millis>,
         said: Said,
-        terms: usize,
-        snippet: String,
-    ) -> TranscriptMatch {
-        TranscriptMatch {
+    ) -> Passage {
+        Passage {
             path: self.log.path.clone(),
             session: self.log.session.clone(),
             agent: self.log.agent.clone(),
@@ -235,15 +308,7 @@ impl Search<'_> {
             offset,
             time,
             said,
-            terms,
-            snippet,
+            is_call: false,
         }
     }
-}
-
-struct Best<'a> {
-    said: Said,
-    text: &'a str,
-    terms: usize,
-    places: Vec<(usize, usize)>,
 }

@@ -1,27 +1,26 @@
-//! Full-text search in transcripts.
+//! Full-text search in transcripts, by lines.
 //!
 //! # Model
-//! Files are read newest first, on a few threads, in blocks of whole lines. A line is looked at
-//! only if its raw bytes have a needle of some term, and parsed only if it could rank above the
-//! matches found in its file so far. Text is taken from any shape of line: Dormouse's own, Claude
-//! Code's, Codex's, pi's, and any other with text in it.
-//!
-//! Long results that lie in files beside a log are searched with it, line by line.
-//!
-//! Matches are ranked by how many of the terms they have, then by their time.
+//! Files are read newest first, on a few threads, in blocks of whole lines. If the question is
+//! known, a line is parsed only if its raw bytes have a needle of some word. Text is taken from any
+//! shape of line: Dormouse's own, Claude Code's, Codex's, pi's, and any other with text in it. Long
+//! results that lie in files beside a log are read with it. A result is headed by its call, whose
+//! path or command says what it is about. All texts make one history, which ranks
+//! lines ([`dormouse_text::rank::History`]); [`TranscriptHistory::find`] puts those of one record
+//! together. Commands, tools of the agent and the evaluation of policies ask this one search.
 //!
 //! # Responsibilities
-//! Bounded memory for any files: a block a thread, and so many matches a file. A file that cannot
-//! be read is reported and costs itself alone. A flag cancels the search between two blocks.
+//! Bounded memory for any files if the question is known: a block a thread, and the best windows. A
+//! file that cannot be read is reported and costs itself alone. A flag cancels the reading between
+//! two blocks; answers come from what was read until then.
 //!
 //! # Not here
-//! The words of a question that matter, and the files of a project: the caller chooses both. Shapes
-//! of lines (`shape`), raw needles (`needles`) and snippets (`snippet`) have modules of their own.
+//! The files of a project: the caller chooses. Shapes of lines (`shape`) and raw needles
+//! (`needles`) have modules of their own.
 
 mod file;
 mod needles;
 mod shape;
-mod snippet;
 #[cfg(test)]
 mod tests;
 
@@ -29,54 +28,25 @@ use crate::discover::FoundLog;
 use dormouse_core::id::{AgentId, SessionId};
 use dormouse_core::units::Millis;
 use dormouse_system::{FileError, Files};
-use std::cmp::{Ordering, Reverse};
+use dormouse_text::rank::{FoundLine, History};
+use dormouse_text::words::{Language, detect};
+use needles::Needles;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering as Memory};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// Upper bound on the terms of a query. Each adds a pass over every block; a question has fewer
-/// words that matter, and the snippet keeps seen terms in a 32-bit mask.
-pub(crate) const MOST_TERMS: usize = 16;
-
-/// Terms that are searched for, folded to lower case.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TermQuery {
-    terms: Vec<String>,
-}
-
-impl TermQuery {
-    /// Terms in any case. Blank and repeated ones are dropped, and those beyond the sixteenth.
-    pub fn new<T: AsRef<str>>(terms: impl IntoIterator<Item = T>) -> Self {
-        let mut own: Vec<String> = Vec::new();
-        for term in terms {
-            let term = snippet::fold(term.as_ref().trim());
-            if !term.is_empty() && !own.contains(&term) && own.len() < MOST_TERMS {
-                own.push(term);
-            }
-        }
-        Self { terms: own }
-    }
-
-    /// The terms in lower case, in the order given.
-    pub fn terms(&self) -> &[String] {
-        &self.terms
-    }
-}
+/// Part of an answer that calls get: a quarter, which holds some twenty command lines.
+const CALLS: usize = 4;
+/// Bytes of an answer that the place of a line takes, as the history counts them.
+const PLACE: usize = 16;
 
 /// Limits of a search. The defaults answer a person at a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchLimits {
-    /// Matches in all; the best are kept.
-    pub matches: usize,
-    /// Matches of one file, so that one long session does not fill the list.
-    pub per_file: usize,
-    /// Terms that a match must have; fewer if the query has fewer.
-    pub least_terms: usize,
     /// Longer lines in bytes are passed over: they hold pictures.
     pub line_bytes: usize,
-    /// Characters of a snippet, about three lines of a terminal.
-    pub snippet: usize,
     /// Threads that read files, the calling one included.
     pub threads: usize,
 }
@@ -84,11 +54,7 @@ pub struct SearchLimits {
 impl Default for SearchLimits {
     fn default() -> Self {
         Self {
-            matches: 20,
-            per_file: 5,
-            least_terms: 1,
             line_bytes: 8 * 1024 * 1024,
-            snippet: 300,
             threads: 2,
         }
     }
@@ -119,10 +85,10 @@ impl Said {
     }
 }
 
-/// A line that contains some of the terms.
+/// Source of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TranscriptMatch {
-    /// Path of the transcript.
+pub struct Passage {
+    /// Path of the transcript, or of a long result beside one.
     pub path: PathBuf,
     /// Session the transcript belongs to, by its path.
     pub session: SessionId,
@@ -130,34 +96,32 @@ pub struct TranscriptMatch {
     pub agent: Option<AgentId>,
     /// The id of the record, if it has one.
     pub record: Option<String>,
-    /// Byte offset of the line.
+    /// Byte offset of the line; in a long result that of the passage.
     pub offset: u64,
     /// Time of the line, if it names one.
     pub time: Option<Millis>,
-    /// Speaker of the text that has most terms.
+    /// Speaker of the text.
     pub said: Said,
-    /// Number of different terms in the line.
-    pub terms: usize,
-    /// The words around the terms, on one line.
-    pub snippet: String,
+    /// True for the arguments of a call.
+    pub is_call: bool,
 }
 
-impl TranscriptMatch {
-    /// The better first: more terms, then newer, then by place.
-    fn rank(&self, other: &Self) -> Ordering {
-        let key = |this: &Self| (Reverse(this.terms), Reverse(this.time));
-        key(self)
-            .cmp(&key(other))
-            .then_with(|| self.path.cmp(&other.path))
-            .then_with(|| self.offset.cmp(&other.offset))
-    }
+/// Lines of one passage that answer to a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TranscriptMatch {
+    /// Place at which they were said.
+    pub passage: Arc<Passage>,
+    /// The lines in their order, long ones cut to the part that matters.
+    pub lines: Vec<String>,
+    /// Number of different words of the question around the lines.
+    pub words: usize,
 }
 
-/// Matches and counts of a search.
-#[derive(Debug, Default)]
-pub struct TranscriptSearch {
-    /// The best matches, best first.
-    pub matches: Vec<TranscriptMatch>,
+/// Transcripts that can be asked, and counts of their reading.
+#[derive(Debug)]
+pub struct TranscriptHistory {
+    history: History<Arc<Passage>>,
+    language: Language,
     /// Files that were read to their end.
     pub files: usize,
     /// Bytes that were read, of files read in part too.
@@ -166,43 +130,92 @@ pub struct TranscriptSearch {
     pub skipped: u64,
     /// Errors of files that could not be read.
     pub refused: Vec<FileError>,
-    /// True if the flag ended the search before every file was read.
+    /// True if the flag ended the reading before every file was read.
     pub cancelled: bool,
 }
 
-/// Finds the best matches in all the logs.
-pub fn search_transcripts(
-    files: &dyn Files,
-    logs: &[FoundLog],
-    query: &TermQuery,
-    limits: &SearchLimits,
-    stop: &AtomicBool,
-) -> TranscriptSearch {
-    let best = Mutex::new(Vec::new());
-    let mut search = stream_transcripts(files, logs, query, limits, stop, &|found| {
-        let mut best = best.lock().unwrap_or_else(PoisonError::into_inner);
-        keep_best(&mut best, found, limits.matches);
-    });
-    search.matches = best.into_inner().unwrap_or_else(PoisonError::into_inner);
-    search
+impl TranscriptHistory {
+    /// Lines that answer to a question, those of one passage together, the best passage first. All
+    /// of them have at most `budget` bytes, a short word on each passage included. Only lines for
+    /// which `wanted` is true, and the best `most` of each passage.
+    pub fn find(
+        &self,
+        question: &str,
+        budget: usize,
+        most: usize,
+        wanted: impl Fn(&Passage, &str) -> bool,
+    ) -> Vec<TranscriptMatch> {
+        // Calls ask, results answer. A session asks about one file again and again, and these calls
+        // have most words of a question about it: unbounded they would fill the answer.
+        let of = |calls: bool, budget: usize| {
+            self.history.lines(question, budget, |passage, text| {
+                passage.is_call == calls && wanted(passage, text)
+            })
+        };
+        let mut lines = of(false, budget - budget / CALLS);
+        let taken: usize = lines.iter().map(|line| line.text.len() + PLACE).sum();
+        lines.extend(of(true, budget.saturating_sub(taken)));
+        lines.sort_by(|a, b| b.score.total_cmp(&a.score));
+        let mut order: Vec<Vec<FoundLine<'_, Arc<Passage>>>> = Vec::new();
+        let mut known: HashMap<*const Passage, usize> = HashMap::new();
+        for line in lines {
+            let next = order.len();
+            let at = *known.entry(Arc::as_ptr(line.source)).or_insert(next);
+            if at == next {
+                order.push(Vec::new());
+            }
+            if order[at].len() < most {
+                order[at].push(line);
+            }
+        }
+        let matches = order.into_iter().filter_map(|lines| {
+            let passage = Arc::clone(lines.first()?.source);
+            let words = lines.iter().fold(0_u64, |all, line| all | line.words);
+            let in_order: BTreeMap<_, _> = lines
+                .into_iter()
+                .map(|line| (line.position, line.text.to_owned()))
+                .collect();
+            Some(TranscriptMatch {
+                passage,
+                lines: in_order.into_values().collect(),
+                words: usize::try_from(words.count_ones()).unwrap_or(usize::MAX),
+            })
+        });
+        matches.collect()
+    }
+
+    /// Number of different words of a question that are looked for.
+    pub fn words(&self, question: &str) -> usize {
+        History::<()>::words(question, self.language).len()
+    }
 }
 
-/// Calls `found` with the best matches of each log as soon as the log is done, newest logs first;
-/// from several threads. The report that comes back has no matches.
-pub fn stream_transcripts(
+/// True if a question has a word that can be looked for.
+pub fn has_words(question: &str) -> bool {
+    !History::<()>::words(question, language_of(question)).is_empty()
+}
+
+/// Language whose endings are cut; that of most sessions if a question is too short to tell.
+fn language_of(question: &str) -> Language {
+    detect(question).unwrap_or(Language::English)
+}
+
+/// Reads all the logs. With a question only what may answer it is kept; without one the history
+/// answers any, and takes as much memory as the texts.
+pub fn read_history(
     files: &dyn Files,
     logs: &[FoundLog],
-    query: &TermQuery,
+    question: Option<&str>,
     limits: &SearchLimits,
     stop: &AtomicBool,
-    found: &(dyn Fn(TranscriptMatch) + Sync),
-) -> TranscriptSearch {
-    let report = Mutex::new(TranscriptSearch::default());
-    // Nothing to find: no file is opened, and the search does not count as cancelled.
-    if query.terms.is_empty() || limits.per_file == 0 {
-        return TranscriptSearch::default();
-    }
-    let needles = needles::Needles::new(query);
+) -> TranscriptHistory {
+    let language = question.map_or(Language::English, language_of);
+    let empty = || match question {
+        Some(question) => History::of(question, language),
+        None => History::any(language),
+    };
+    let needles = question
+        .and_then(|question| Needles::new(&History::<()>::words(question, language), language));
     let mut newest: Vec<&FoundLog> = logs.iter().collect();
     newest.sort_by(|a, b| {
         b.modified
@@ -210,23 +223,28 @@ pub fn stream_transcripts(
             .then_with(|| a.path.cmp(&b.path))
     });
     let next = AtomicUsize::new(0);
+    let gathered = Mutex::new(Gathered {
+        whole: TranscriptHistory {
+            history: empty(),
+            language,
+            files: 0,
+            bytes: 0,
+            skipped: 0,
+            refused: Vec::new(),
+            cancelled: false,
+        },
+        waiting: BTreeMap::new(),
+        next: 0,
+    });
     let work = || {
-        while !stop.load(Memory::Relaxed) {
-            let Some(log) = newest.get(next.fetch_add(1, Memory::Relaxed)) else {
+        while !stop.load(Ordering::Relaxed) {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(log) = newest.get(at) else {
                 break;
             };
-            let searched = file::search(files, log, &needles, query, limits, stop);
-            for matched in searched.matches {
-                found(matched);
-            }
-            let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
-            report.bytes += searched.bytes;
-            report.skipped += searched.skipped;
-            match searched.error {
-                Some(error) => report.refused.push(error),
-                None if searched.whole => report.files += 1,
-                None => {}
-            }
+            let read = file::read(files, log, empty(), needles.as_ref(), limits, stop);
+            let mut gathered = gathered.lock().unwrap_or_else(PoisonError::into_inner);
+            gathered.take(at, read);
         }
     };
     thread::scope(|scope| {
@@ -238,18 +256,36 @@ pub fn stream_transcripts(
         }
         work();
     });
-    let mut report = report.into_inner().unwrap_or_else(PoisonError::into_inner);
-    report.cancelled = report.files + report.refused.len() < newest.len();
-    report
+    let gathered = gathered
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    let mut whole = gathered.whole;
+    whole.cancelled = whole.files + whole.refused.len() < newest.len();
+    whole
 }
 
-/// Puts a match into an ordered list of at most `most`.
-fn keep_best(best: &mut Vec<TranscriptMatch>, found: TranscriptMatch, most: usize) {
-    // Equal ranks keep their order of arrival; the rank ends with path and offset, so none are
-    // equal.
-    let at = best.partition_point(|known| known.rank(&found) != Ordering::Greater);
-    if at < most {
-        best.insert(at, found);
-        best.truncate(most);
+/// Files that were read, put together in the order of the list: the answer must not depend on which
+/// thread was faster.
+struct Gathered {
+    whole: TranscriptHistory,
+    /// Files whose predecessors are still being read.
+    waiting: BTreeMap<usize, file::ReadFile>,
+    next: usize,
+}
+
+impl Gathered {
+    fn take(&mut self, at: usize, read: file::ReadFile) {
+        self.waiting.insert(at, read);
+        while let Some(read) = self.waiting.remove(&self.next) {
+            self.next += 1;
+            self.whole.history.append(read.history);
+            self.whole.bytes += read.bytes;
+            self.whole.skipped += read.skipped;
+            match read.error {
+                Some(error) => self.whole.refused.push(error),
+                None if read.whole => self.whole.files += 1,
+                None => {}
+            }
+        }
     }
 }

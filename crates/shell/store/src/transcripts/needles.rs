@@ -1,28 +1,47 @@
-//! Prefilter: raw bytes that show whether a line may have a term.
+//! Prefilter: raw bytes that show whether a line may have a word.
 //!
 //! # Model
-//! JSON writes letters and digits of ASCII as they are, so the longest run of them in a term must
-//! stand in every line that has the term. A term without such a run is looked for as it is, in
-//! capitals, and by its first character escaped. A needle never misses; it may hit in vain.
+//! Words come without endings. The beginning of one stands in every line that has a form of it:
+//! English endings change its last letter at most ("happi", "happy"). JSON writes letters and digits
+//! of ASCII as they are, so the longest run of them is looked for; a word without such a run as it
+//! is, in capitals, and by its first character escaped. A needle may hit in vain. It misses a form
+//! that changes inside ("die", "dying") and an identifier whose parts are written together in the
+//! question alone, where the line has no other word of the question.
 //!
 //! # Not here
-//! The decision: `snippet` looks for the terms in the text itself.
+//! The decision: the history looks for the words in the text itself.
 
-use super::TermQuery;
+use dormouse_text::words::Language;
 use memchr::memmem::Finder;
 use std::fmt::Write as _;
 
-/// Needles of all terms.
+/// Needles of all words.
 #[derive(Debug)]
 pub(super) struct Needles {
-    /// For each term the needles of which one must be there, in lower-case ASCII.
-    terms: Vec<Vec<Finder<'static>>>,
+    /// Finders of which one must hit, in lower-case ASCII.
+    finders: Vec<Finder<'static>>,
 }
 
 impl Needles {
-    pub(super) fn new(query: &TermQuery) -> Self {
-        let terms = query.terms().iter().map(|term| needles_of(term)).collect();
-        Self { terms }
+    /// Needles of words without endings. None in languages whose endings change letters inside a
+    /// word: there every line has to be parsed.
+    pub(super) fn new(words: &[String], language: Language) -> Option<Self> {
+        if language != Language::English {
+            return None;
+        }
+        // A single letter or digit stands in nearly every line; one that has nothing else of the
+        // question answers nothing.
+        let is_long = |word: &&String| word.len() > 1;
+        let long: Vec<&String> = words.iter().filter(is_long).collect();
+        let telling = if long.is_empty() {
+            words.iter().collect()
+        } else {
+            long
+        };
+        let finders = telling.into_iter().flat_map(|word| needles_of(root(word)));
+        Some(Self {
+            finders: finders.collect(),
+        })
     }
 
     /// Follows the needles through a block of lower-case bytes.
@@ -33,16 +52,8 @@ impl Needles {
         };
         Hits {
             block,
-            needles: self.terms.iter().flatten().map(hits).collect(),
+            needles: self.finders.iter().map(hits).collect(),
         }
-    }
-
-    /// Upper bound on the number of terms in a line of lower-case bytes.
-    pub(super) fn count(&self, line: &[u8]) -> usize {
-        let has = |finders: &Vec<Finder<'static>>| {
-            finders.iter().any(|finder| finder.find(line).is_some())
-        };
-        self.terms.iter().filter(|finders| has(finders)).count()
     }
 }
 
@@ -72,6 +83,16 @@ impl Hits<'_> {
             }
         }
         self.needles.iter().filter_map(|hit| hit.next).min()
+    }
+}
+
+/// Part of a word without ending that all its forms begin with.
+fn root(word: &str) -> &str {
+    let changes = word.bytes().all(|byte| byte.is_ascii_lowercase())
+        && (word.len() > 3 || word.ends_with(['e', 'i']));
+    match word.char_indices().next_back() {
+        Some((last, _)) if changes && last > 0 => &word[..last],
+        _ => word,
     }
 }
 

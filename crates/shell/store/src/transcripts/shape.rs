@@ -72,7 +72,16 @@ pub(super) struct Spoken<'a> {
     pub(super) record: Option<&'a str>,
     pub(super) time: Option<Millis>,
     /// Texts, each with its speaker.
-    pub(super) texts: Vec<(Said, &'a str)>,
+    pub(super) texts: Vec<SpokenText<'a>>,
+}
+
+/// One text of a line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SpokenText<'a> {
+    pub(super) said: Said,
+    pub(super) text: &'a str,
+    /// The call that it belongs to: as an argument, or as its result.
+    pub(super) call: Option<&'a str>,
 }
 
 /// Collects the texts of a line, each with its speaker.
@@ -85,10 +94,14 @@ pub(super) fn spoken(line: &Value) -> Spoken<'_> {
         found.or_else(|| keys.iter().find_map(|key| inner?.get(key)?.as_str()))
     };
     let mut texts = Vec::new();
-    collect(line, speaker(line, Said::Other), 0, &mut texts);
+    let about = About {
+        said: speaker(line, Said::Other),
+        call: call(line),
+    };
+    collect(line, about, 0, &mut texts);
     if !by_user(line) {
-        for (said, _) in texts.iter_mut().filter(|(said, _)| *said == Said::User) {
-            *said = Said::Other;
+        for text in texts.iter_mut().filter(|text| text.said == Said::User) {
+            text.said = Said::Other;
         }
     }
     Spoken {
@@ -171,7 +184,35 @@ fn is_result(kind: &str) -> bool {
         || kind.starts_with("exec_command_")
 }
 
-fn collect<'a>(value: &'a Value, said: Said, depth: usize, texts: &mut Vec<(Said, &'a str)>) {
+/// Facts that an object hands down to the texts in it.
+#[derive(Clone, Copy)]
+struct About<'a> {
+    said: Said,
+    call: Option<&'a str>,
+}
+
+impl<'a> About<'a> {
+    /// Facts of an inner object: its own where it names them.
+    fn of(self, inner: &'a Value) -> Self {
+        Self {
+            said: speaker(inner, self.said),
+            call: call(inner).or(self.call),
+        }
+    }
+}
+
+/// Id of the call that an object is, or answers to.
+fn call(value: &Value) -> Option<&str> {
+    let named = |key: &str| value.get(key).and_then(Value::as_str);
+    let kind = named("type").unwrap_or_default();
+    let own = matches!(kind, "tool_use" | "toolCall").then(|| named("id"));
+    own.flatten()
+        .or_else(|| named("tool_use_id"))
+        .or_else(|| named("toolCallId"))
+        .or_else(|| named("call_id"))
+}
+
+fn collect<'a>(value: &'a Value, about: About<'a>, depth: usize, texts: &mut Vec<SpokenText<'a>>) {
     // Deeply nested input must not cost the stack.
     if depth > DEEPEST {
         return;
@@ -181,12 +222,13 @@ fn collect<'a>(value: &'a Value, said: Said, depth: usize, texts: &mut Vec<(Said
             // Searching base64 finds short terms by chance.
             let data = text.len() > LONGEST_WORD && !text.contains(char::is_whitespace);
             if !text.is_empty() && !data {
-                texts.push((said, text));
+                let About { said, call } = about;
+                texts.push(SpokenText { said, text, call });
             }
         }
         Value::Array(items) => {
             for item in items {
-                collect(item, speaker(item, said), depth + 1, texts);
+                collect(item, about.of(item), depth + 1, texts);
             }
         }
         Value::Object(fields) => {
@@ -200,9 +242,10 @@ fn collect<'a>(value: &'a Value, said: Said, depth: usize, texts: &mut Vec<(Said
                 let own = if matches!(key.as_str(), "toolUseResult" | "tool_result") {
                     Said::Tool
                 } else {
-                    said
+                    about.said
                 };
-                collect(field, speaker(field, own), depth + 1, texts);
+                let about = About { said: own, ..about };
+                collect(field, about.of(field), depth + 1, texts);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}

@@ -9,17 +9,27 @@ use serde_json::json;
 use std::fmt::Write as _;
 use std::io::ErrorKind;
 
-fn search(files: &MemoryFiles, terms: &[&str], limits: &SearchLimits) -> TranscriptSearch {
+fn history(files: &MemoryFiles, question: &str, limits: &SearchLimits) -> TranscriptHistory {
     let logs = discover(files, "/t".as_ref()).unwrap().logs;
-    let query = TermQuery::new(terms);
-    search_transcripts(files, &logs, &query, limits, &AtomicBool::new(false))
+    read_history(
+        files,
+        &logs,
+        Some(question),
+        limits,
+        &AtomicBool::new(false),
+    )
 }
 
-fn snippets(search: &TranscriptSearch) -> Vec<(Said, &str)> {
-    search
-        .matches
+/// All matches, whatever their length.
+fn search(files: &MemoryFiles, question: &str) -> Vec<TranscriptMatch> {
+    let history = history(files, question, &SearchLimits::default());
+    history.find(question, 1_000_000, usize::MAX, |_, _| true)
+}
+
+fn said_lines(found: &[TranscriptMatch]) -> Vec<(Said, String)> {
+    found
         .iter()
-        .map(|found| (found.said, found.snippet.as_str()))
+        .map(|found| (found.passage.said, found.lines.join("|")))
         .collect()
 }
 
@@ -54,32 +64,34 @@ fn every_shape_of_line_is_searched() {
             json!({"type": "needle", "uuid": "needle", "cwd": "/needle"}),
         ]),
     );
-    let found = search(
-        &files,
-        &["needle"],
-        &SearchLimits {
-            per_file: 9,
-            ..SearchLimits::default()
-        },
-    );
-    assert_eq!(
-        snippets(&found),
-        [
-            (Said::User, "Where is the Needle?"),
-            (Said::Tool, "a needle in hay"),
-            (Said::Assistant, "needle, codex"),
-            (Said::Tool, "needle out"),
-            (Said::Tool, "pi needle"),
-            (Said::Other, "an odd needle"),
-        ]
-    );
-    let records: Vec<Option<&str>> = found.matches.iter().map(|m| m.record.as_deref()).collect();
+    let found = search(&files, "needle");
+    let mut said = said_lines(&found);
+    said.sort();
+    let expected = [
+        (Said::User, "Where is the Needle?"),
+        (Said::Assistant, "needle, codex"),
+        (Said::Tool, "a needle in hay"),
+        (Said::Tool, "needle out"),
+        (Said::Tool, "pi needle"),
+        (Said::Other, "an odd needle"),
+    ];
+    assert_eq!(said, expected.map(|(said, text)| (said, text.to_owned())));
+    let mut records: Vec<Option<&str>> = found
+        .iter()
+        .map(|found| found.passage.record.as_deref())
+        .collect();
+    records.sort_unstable();
     assert_eq!(
         records,
-        [Some("u1"), Some("u2"), Some("m3"), None, Some("p1"), None]
+        [None, None, Some("m3"), Some("p1"), Some("u1"), Some("u2")]
     );
-    assert_eq!(found.matches[5].time, Some(Millis(1_000_000)));
-    assert_eq!((found.files, found.skipped, found.cancelled), (1, 0, false));
+    let odd = found
+        .iter()
+        .find(|found| found.passage.said == Said::Other)
+        .unwrap();
+    assert_eq!(odd.passage.time, Some(Millis(1_000_000)));
+    let read = history(&files, "needle", &SearchLimits::default());
+    assert_eq!((read.files, read.skipped, read.cancelled), (1, 0, false));
 }
 
 fn said(text: &str, second: u32) -> serde_json::Value {
@@ -88,46 +100,36 @@ fn said(text: &str, second: u32) -> serde_json::Value {
 }
 
 #[test]
-fn more_terms_come_before_newer_lines() {
+fn more_words_come_before_fewer_and_newer_lines_before_older() {
     let files = MemoryFiles::default();
     files.put(
         "/t/a.jsonl",
-        lines(&[said("red fox", 1), said("red red", 9)]),
+        lines(&[said("red fox", 1), said("red box", 9)]),
     );
     files.put(
         "/t/b.jsonl",
-        lines(&[said("a red box", 5), said("a blue fox, red", 0)]),
+        lines(&[said("red hat", 5), said("a blue fox, red", 0)]),
     );
-    let found = search(
-        &files,
-        &["RED", "fox", "blue", "red", " "],
-        &SearchLimits::default(),
-    );
+    let found = search(&files, "RED fox, blue red?");
+    let shown: Vec<(usize, &str)> = found
+        .iter()
+        .map(|found| (found.words, found.lines[0].as_str()))
+        .collect();
     assert_eq!(
-        found
-            .matches
-            .iter()
-            .map(|m| (m.terms, m.snippet.as_str()))
-            .collect::<Vec<_>>(),
+        shown,
         [
             (3, "a blue fox, red"),
             (2, "red fox"),
-            (1, "red red"),
-            (1, "a red box")
+            (1, "red box"),
+            (1, "red hat")
         ]
     );
-    let limits = SearchLimits {
-        matches: 1,
-        least_terms: 2,
-        ..SearchLimits::default()
-    };
-    assert_eq!(search(&files, &["red", "fox"], &limits).matches.len(), 1);
-    let one = SearchLimits {
-        per_file: 1,
-        ..SearchLimits::default()
-    };
-    assert_eq!(search(&files, &["red"], &one).matches.len(), 2);
-    assert_eq!(search(&files, &[], &one).matches.len(), 0);
+    assert!(search(&files, "").is_empty() && !has_words(" ?! ") && has_words("to be"));
+    let history = history(&files, "red fox", &SearchLimits::default());
+    assert_eq!(history.words("red fox"), 2);
+    // Lines that the caller does not want make room for others.
+    let others = history.find("red fox", 40, usize::MAX, |_, line| line != "red fox");
+    assert_eq!(others.len(), 1);
 }
 
 #[test]
@@ -137,50 +139,41 @@ fn letters_of_all_scripts_are_found_raw_and_escaped() {
         "/t/a.jsonl",
         "{\"text\":\"Die GRÖSSE und ÄRGER\"}\n{\"text\":\"\\u00c4rger\"}\n{\"text\":\"修复测试\"}\n{\"text\":\"\\u4fee\\u590D x\"}\n",
     );
-    let count = |term: &str| {
-        search(&files, &[term], &SearchLimits::default())
-            .matches
-            .len()
-    };
+    let count = |question: &str| search(&files, question).len();
     assert_eq!(count("ärger"), 2);
     assert_eq!(count("größe"), 0);
     assert_eq!(count("修复"), 2);
-    assert_eq!(count("ä"), 2);
     assert_eq!(count("x"), 1);
 }
 
 #[test]
-fn a_snippet_shows_where_the_terms_are() {
+fn the_lines_that_matter_are_shown_in_their_order() {
     let files = MemoryFiles::default();
     let text = format!(
-        "alpha {} alpha\n\tbeta  gamma {}",
-        "x ".repeat(500),
+        "alpha first\n{}\n\tbeta  gamma\n{}",
+        "x x\n".repeat(500),
         "y ".repeat(500)
     );
     files.put("/t/a.jsonl", lines(&[said(&text, 1)]));
-    let limits = SearchLimits {
-        snippet: 40,
-        ..SearchLimits::default()
-    };
-    let found = search(&files, &["alpha", "beta", "gamma"], &limits);
+    let history = history(&files, "alpha beta gamma", &SearchLimits::default());
+    let found = history.find("alpha beta gamma", 80, 2, |_, _| true);
     assert_eq!(
-        found.matches[0].snippet,
-        "…x x x alpha beta gamma y y y y y y y y y…"
+        said_lines(&found),
+        [(Said::User, "alpha first|beta  gamma".to_owned())]
     );
+    assert_eq!(found[0].words, 3);
 }
 
 #[test]
-fn short_terms_stand_at_the_beginning_of_words() {
+fn forms_of_a_word_are_found_and_parts_where_no_text_has_it() {
     let files = MemoryFiles::default();
     files.put(
         "/t/a.jsonl",
-        lines(&[said("forgotten", 1), said("a gotcha", 2), said("x_got", 3)]),
+        lines(&[said("it was happiness", 1), said("readHTTPHeader2", 2)]),
     );
-    let found = search(&files, &["got"], &SearchLimits::default());
-    assert_eq!(
-        snippets(&found),
-        [(Said::User, "x_got"), (Said::User, "a gotcha")]
-    );
+    for (question, count) in [("happy", 1), ("header", 1), ("eader", 1), ("pin", 0)] {
+        assert_eq!(search(&files, question).len(), count, "{question}");
+    }
 }
 
 #[test]
@@ -205,13 +198,14 @@ fn bad_lines_and_files_cost_themselves_alone() {
         line_bytes: 300,
         ..SearchLimits::default()
     };
-    let found = search(&files, &["needle"], &limits);
-    assert_eq!(
-        snippets(&found),
-        [(Said::User, "needle too"), (Said::User, "needle")]
-    );
-    assert_eq!((found.files, found.skipped, found.refused.len()), (2, 3, 1));
-    assert!(!found.cancelled);
+    let read = history(&files, "needle", &limits);
+    let found = read.find("needle", 1_000, usize::MAX, |_, _| true);
+    let mut said = said_lines(&found);
+    said.sort();
+    let expected = ["needle", "needle too"].map(|text| (Said::User, text.to_owned()));
+    assert_eq!(said, expected);
+    assert_eq!((read.files, read.skipped, read.refused.len()), (2, 3, 1));
+    assert!(!read.cancelled);
 }
 
 #[test]
@@ -224,41 +218,30 @@ fn what_is_told_twice_is_found_once() {
             json!({"type": "response_item", "payload": {"role": "user", "content": "needle"}}),
         ]),
     );
-    assert_eq!(
-        search(&files, &["needle"], &SearchLimits::default())
-            .matches
-            .len(),
-        1
-    );
+    assert_eq!(search(&files, "needle").len(), 1);
 }
 
 #[test]
-fn a_flag_ends_it_and_matches_are_streamed() {
+fn a_flag_ends_the_reading() {
     let files = MemoryFiles::default();
     for name in ["a", "b", "c"] {
         files.put(format!("/t/{name}.jsonl"), lines(&[said("needle", 1)]));
     }
     let logs = discover(&files, "/t".as_ref()).unwrap().logs;
-    let query = TermQuery::new(["needle"]);
-    let stop = AtomicBool::new(false);
-    let limits = SearchLimits {
-        threads: 1,
-        ..SearchLimits::default()
-    };
-    let seen = AtomicUsize::new(0);
-    let report = stream_transcripts(&files, &logs, &query, &limits, &stop, &|_| {
-        seen.fetch_add(1, Memory::Relaxed);
-        stop.store(true, Memory::Relaxed);
-    });
-    assert_eq!(seen.load(Memory::Relaxed), 1);
-    assert_eq!((report.files, report.cancelled), (1, true));
+    let limits = SearchLimits::default();
+    let stop = AtomicBool::new(true);
+    let read = read_history(&files, &logs, Some("needle"), &limits, &stop);
+    assert_eq!((read.files, read.cancelled), (0, true));
+    assert!(read.find("needle", 1_000, 1, |_, _| true).is_empty());
 }
 
 proptest! {
+    /// The prefilter changes no answer: a history that knows its question finds what one that was
+    /// read whole finds.
     #[test]
     fn needles_never_miss(
         texts in prop::collection::vec("[a-cÄäß修\"\\\\\n é]{0,12}", 1..8),
-        term in "[a-cäß修é]{1,3}",
+        question in "[a-cäßé]{2,4}( [a-c]{2,3})?|修[复é测]",
         ascii: bool,
     ) {
         let escape = |text: &str| {
@@ -281,26 +264,24 @@ proptest! {
         };
         let files = MemoryFiles::default();
         let mut log = String::new();
-        for (at, text) in texts.iter().enumerate() {
-            writeln!(log, "{{\"n\":\"{at} \",\"text\":{}}}", escape(text)).unwrap();
+        for text in &texts {
+            writeln!(log, "{{\"text\":{}}}", escape(text)).unwrap();
         }
         files.put("/t/a.jsonl", &log);
-        let limits = SearchLimits { per_file: 99, matches: 99, snippet: 99, ..SearchLimits::default() };
-        let query = TermQuery::new([term.as_str()]);
-        let expected: std::collections::BTreeSet<String> = texts
-            .iter()
-            .filter(|text| !snippet::places(text, query.terms()).is_empty())
-            .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
-            .collect();
-        let found = search(&files, &[term.as_str()], &limits);
-        let found: std::collections::BTreeSet<String> =
-            found.matches.into_iter().map(|found| found.snippet).collect();
-        prop_assert_eq!(found, expected);
+        let logs = discover(&files, "/t".as_ref()).unwrap().logs;
+        let found = |known: Option<&str>| {
+            let limits = SearchLimits::default();
+            let read = read_history(&files, &logs, known, &limits, &AtomicBool::new(false));
+            let mut found = said_lines(&read.find(&question, 10_000, usize::MAX, |_, _| true));
+            found.sort();
+            found
+        };
+        prop_assert_eq!(found(Some(&question)), found(None));
     }
 }
 
 #[test]
-fn the_line_with_every_term_is_shown_however_late_it_stands() {
+fn the_line_with_every_word_is_shown_however_late_it_stands() {
     let result: Vec<String> = (0..3_000)
         .map(|at| {
             format!(
@@ -314,24 +295,58 @@ fn the_line_with_every_term_is_shown_however_late_it_stands() {
         json!([{"type": "tool_result", "tool_use_id": "a", "content": result.join("\n")}]);
     let said = json!({"type": "user", "message": {"role": "user", "content": content}});
     files.put("/t/s.jsonl", lines(&[said]));
-    let terms = ["warn", "queue", "after", "20300", "ms"];
-    let found = search(&files, &terms, &SearchLimits::default());
-    let [only] = found.matches.as_slice() else {
-        panic!("{:?}", found.matches);
-    };
-    assert!(only.snippet.contains("src/part_2900.rs"), "{only:?}");
+    let question = "warn queue after 20300 ms";
+    let read = history(&files, question, &SearchLimits::default());
+    let found = read.find(question, 200, usize::MAX, |_, _| true);
+    let shown = said_lines(&found);
+    assert!(shown[0].1.contains("src/part_2900.rs"), "{shown:?}");
+}
+
+#[test]
+fn a_result_is_found_by_the_words_of_its_call() {
+    let files = MemoryFiles::default();
+    let mut log = Vec::new();
+    for name in ["theme", "queue", "relay"] {
+        let path = format!("/p/src/{name}.ts");
+        let saved = format!("saved to /t/s/tool-results/{name}.txt");
+        let call = json!([{"type": "tool_use", "id": name, "name": "Read",
+            "input": {"file_path": path}}]);
+        let result = json!([{"type": "tool_result", "tool_use_id": name, "content": saved}]);
+        log.push(json!({"type": "assistant", "message": {"role": "assistant", "content": call}}));
+        log.push(said("meanwhile", 3));
+        log.push(json!({"type": "user", "message": {"role": "user", "content": result}}));
+        let text = format!("export function {name}Start() {{\n  return 1;\n}}");
+        files.put(format!("/t/s/tool-results/{name}.txt"), text);
+    }
+    files.put("/t/s.jsonl", lines(&log));
+    for known in [Some("function in queue.ts"), None] {
+        let logs = discover(&files, "/t".as_ref()).unwrap().logs;
+        let limits = SearchLimits::default();
+        let read = read_history(&files, &logs, known, &limits, &AtomicBool::new(false));
+        let found = read.find("function in queue.ts", 120, 1, |passage, _| {
+            passage.path.ends_with("queue.txt") || passage.path.ends_with("theme.txt")
+        });
+        assert!(found[0].lines[0].contains("queueStart"), "{found:?}");
+    }
 }
 
 #[test]
 fn long_results_beside_a_log_are_searched_with_it() {
     let files = MemoryFiles::default();
     files.put("/t/s.jsonl", lines(&[json!({"type": "user"})]));
-    let text = "first\n000579  artifact-x  crc=cbf3\nlast\n";
+    let text = format!(
+        "{}000579  artifact-x  crc=cbf3\nlast\n",
+        "first\n".repeat(400)
+    );
     files.put("/t/s/tool-results/a.txt", text);
-    let found = search(&files, &["000579", "crc=cbf3"], &SearchLimits::default());
-    let [only] = found.matches.as_slice() else {
-        panic!("{:?}", found.matches);
-    };
-    assert_eq!((only.said, only.terms), (Said::Tool, 2));
-    assert!(only.snippet.contains("artifact-x") && only.path.ends_with("a.txt"));
+    let found = search(&files, "000579 crc=cbf3");
+    let first = &found[0];
+    assert_eq!((first.passage.said, first.words), (Said::Tool, 5));
+    assert!(
+        first
+            .lines
+            .contains(&"000579  artifact-x  crc=cbf3".to_owned())
+    );
+    assert!(first.passage.path.ends_with("a.txt"));
+    assert!(first.passage.offset > 1_000, "{first:?}");
 }

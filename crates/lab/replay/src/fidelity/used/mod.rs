@@ -184,7 +184,7 @@ pub fn judge(run: &PolicyRun, uses: &[Use], policy: &dyn Policy, ratio: Ratio) -
             let searched = || {
                 let history = history.as_ref().filter(|_| offered)?;
                 let query = used.line.replace(&used.value, " ");
-                let texts = history.lines_before(&query, look.records);
+                let texts = history.search_before(&query, look.records);
                 texts
                     .iter()
                     .any(|text| text.contains(&used.value))
