@@ -51,7 +51,8 @@ struct Loop {
     left_waiting: bool,
     /// Words of the model in the running turn.
     said: String,
-    /// Set when a turn has ended and memories may be drawn from it; true if it was answered.
+    /// Set when a turn has ended and memories may be drawn from it; true if it was answered or met
+    /// its limit.
     learn: Option<bool>,
     quit: Option<Quit>,
     /// Number of the ask to begin anew.
@@ -223,7 +224,10 @@ impl Agent {
             Err(error) => Some(dormouse_core::show::chain(error)),
         };
         if sort == Sort::Turn {
-            state.learn = Some(reply.is_ok());
+            // A turn that met its limit is over as well: whatever the user said in it must not be
+            // lost for a long task. A budget that is spent forbids further requests.
+            let is_over = matches!(reply, Ok(_) | Err(EngineError::TooManyRequests(_)));
+            state.learn = Some(is_over);
             // A log that cannot be written has no record of the end.
             if let Err(EngineError::Append(_)) = &reply {
                 self.events.tell(Event::TurnEnded(Box::new(TurnEnd {

@@ -38,6 +38,23 @@ async fn a_budget_ends_the_work_before_the_request_that_would_exceed_it() {
 }
 
 #[tokio::test]
+async fn a_turn_that_meets_its_limit_teaches_what_the_user_said() {
+    let kit = Kit::new(Script::new().then(bash("c1", "true")));
+    kit.with_memory("notes = false\n");
+    let ask = AgentAsk {
+        mode: Mode::All,
+        most_requests: Some(1),
+        ..kit.ask()
+    };
+    let mut client = kit.open(ask).await;
+    let rule = "Always run the migrations before the integration tests.";
+    let end = client.turn(rule).await;
+    assert_eq!((end.end.as_str(), end.requests), ("requests", 1));
+    client.leave(false).await;
+    assert!(kit.text("memory/MEMORY.md").contains("migrations"));
+}
+
+#[tokio::test]
 async fn rules_of_the_run_count_beside_those_of_the_settings() {
     let script = Script::new()
         .then(bash("c1", "touch allowed"))
