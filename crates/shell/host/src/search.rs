@@ -109,7 +109,7 @@ impl SessionSearch {
             found.retain(|one| !one.partial);
         }
         found.truncate(most);
-        answer(read, found, words)
+        answer(&read, found, words)
     }
 
     /// Passages for a model, whose lines have at most `bytes` together. The question itself stands in
@@ -123,7 +123,7 @@ impl SessionSearch {
         });
         let words = read.words(&self.question);
         let found = shown(found, words);
-        answer(read, found, words)
+        answer(&read, found, words)
     }
 
     fn read(&self, host: &Host, stop: &AtomicBool) -> TranscriptHistory {
@@ -133,7 +133,7 @@ impl SessionSearch {
     }
 }
 
-fn answer(read: TranscriptHistory, matches: Vec<SessionMatch>, words: usize) -> SessionsFound {
+fn answer(read: &TranscriptHistory, matches: Vec<SessionMatch>, words: usize) -> SessionsFound {
     SessionsFound {
         words,
         end: SearchEnd {

@@ -56,6 +56,7 @@ fn standing(rows: &[Row], shape: &str) -> Standing {
     Standing::of("economic", &of_shape)
 }
 
+#[expect(clippy::print_stdout, reason = "the table is what it is run for")]
 fn print(half: Half, shape: &str, standing: &Standing) {
     let (next, of_next) = standing.hardest().unwrap_or(("none", 0.0));
     let (worst, ratio, against) = standing.worst.clone().unwrap_or_default();
@@ -72,6 +73,10 @@ fn print(half: Half, shape: &str, standing: &Standing) {
 
 #[test]
 #[ignore = "heavy: run in release by .ci/run"]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "other sessions are asked for by hand"
+)]
 fn generated_sessions_cost_no_more_than_the_cheapest_other_policy() {
     let var = |name: &str| std::env::var(name).ok();
     let range = var("SESSIONS").map(|range| {
