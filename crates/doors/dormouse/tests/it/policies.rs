@@ -280,7 +280,7 @@ fn many_sessions_are_summed_by_half_and_shape() {
     assert!((of_classic - sum("economic") / sum("classic")).abs() < 1e-9);
     assert!(all["median"].as_f64().unwrap() <= all["worst"].as_f64().unwrap());
     for bad in [
-        "replay --sessions 1001",
+        "replay --sessions 10001",
         "replay --half seen",
         "replay --sessions 3 --turns",
     ] {
