@@ -65,6 +65,13 @@ pub fn words(remark: &Remark) -> String {
             "instructions in `{}` are not read until this folder is trusted (`dormouse config trust`)",
             file.display()
         ),
+        Remark::AgentsUntrusted { folder } => format!(
+            "sub-agents in `{}` are not known until this folder is trusted (`dormouse config trust`)",
+            folder.display()
+        ),
+        Remark::AgentUnread { file, why } => {
+            format!("the sub-agent `{}` is left out: {why}", file.display())
+        }
         Remark::WithoutModel { why } => format!("without a model: {why}"),
         Remark::NoMemory { why }
         | Remark::IndexNearlyFull { what: why }

@@ -5,6 +5,7 @@
 
 use crate::checkpoints::{Checkpoints, blobs, files_read};
 use crate::client::{Client, ClientTool, Toolbox};
+use crate::crew::{AGENT, Crew, Lineage};
 use crate::fragments::Fragments;
 use crate::handle::AgentHandle;
 use crate::hooks::HookRunner;
@@ -94,6 +95,8 @@ pub struct AgentAsk {
     pub budget: Option<Usd>,
     /// True if the run ends with its first answer: whether such runs teach is a setting.
     pub one_shot: bool,
+    /// Place in the tree of a session's agents.
+    pub lineage: Lineage,
 }
 
 impl Default for AgentAsk {
@@ -115,6 +118,7 @@ impl Default for AgentAsk {
             most_requests: None,
             budget: None,
             one_shot: false,
+            lineage: Lineage::default(),
         }
     }
 }
@@ -126,6 +130,8 @@ pub(crate) struct Agent {
     pub(crate) session: Session,
     pub(crate) id: SessionId,
     pub(crate) tools: AgentTools,
+    /// Sub-agents; `None` if there may be none.
+    pub(crate) crew: Option<Crew>,
     pub(crate) judge: Arc<Judging>,
     pub(crate) answers: UserAnswers,
     /// Work on the memory; `None` if memory is off.
@@ -177,14 +183,16 @@ impl Agent {
         let toolset = services::toolset(&host, texts.memory.is_some());
         offer_only(ask.tools.as_deref(), toolset, &judge, &folder)?;
         let client = ask.client.as_ref();
+        let id = chosen(&host, &ask)?;
+        let crew = crew(&host, &id, &ask, toolset, &judge, &events);
+        let further = further_tools(crew.as_ref(), client);
         let words = Words {
             system: ask.system.as_deref(),
             append: ask.append_system.as_deref(),
-            tools: client.map(|client| client.tools()).unwrap_or_default(),
+            tools: &further,
         };
         let prefix = prefix::render(&texts, toolset, &judge.rules(), &words)?;
         let names = tool_names(&judge, toolset, words.tools);
-        let id = chosen(&host, &ask)?;
         let place = host.session_folder(&id)?;
         let places = AgentPlaces {
             folder: folder.clone(),
@@ -201,21 +209,20 @@ impl Agent {
             Arc::clone(&judge) as _,
             services::services(&host, texts.memory.is_some(), &answers, &reader),
         );
-        let fragments = Fragments::new(&host, &tools);
-        let hooks = HookRunner::new(
+        let fragments = Fragments::new(&host, &tools, crew.as_ref());
+        let hooks = Arc::new(HookRunner::new(
             &host,
             &id,
             &place,
             Arc::clone(&judge),
             events.clone(),
-            client.cloned(),
-        );
-        let hooks = Arc::new(hooks);
+            &ask,
+        ));
         let opened = host
             .open_session(SessionAsk {
                 session: Some(id),
                 prefix,
-                tools: Arc::new(Toolbox::new(&tools, client)),
+                tools: Arc::new(Toolbox::new(&tools, crew.as_ref(), client)),
                 model: ask.model.clone(),
                 companion: Some(Arc::new(fragments.clone())),
                 judge: Arc::clone(&judge) as _,
@@ -225,10 +232,6 @@ impl Agent {
                 notices: Arc::new(|_| {}),
             })
             .await?;
-        let kind = RunKind {
-            sub_agent: false,
-            one_shot: ask.one_shot,
-        };
         let mut session = opened.session;
         checkpoints.attach(session.recorder());
         reader.attach(session.recorder());
@@ -236,7 +239,9 @@ impl Agent {
         tools.restore_read(files_read(state));
         fragments.attach(session.recorder(), state, &texts.today);
         let resumed = opened.opened == Opened::Resumed;
-        let new = (!resumed).then(|| surroundings::fragment(&system, &folder, &texts.today));
+        let listing = crew.as_ref().and_then(Crew::listing);
+        let around = || surroundings::fragment(&system, &folder, &texts.today, listing.as_deref());
+        let new = (!resumed).then(around);
         let source = if resumed { "resume" } else { source };
         begin(&mut session, new, &hooks, source).await?;
         let facts = OpenedSession {
@@ -251,11 +256,12 @@ impl Agent {
         let agent = Self {
             learning: opened
                 .memory
-                .map(|memory| Learning::new(memory, kind, texts.known, &events)),
+                .map(|memory| Learning::new(memory, kind(&ask), texts.known, &events)),
             host,
             session,
             id: opened.id,
             tools,
+            crew,
             judge,
             answers,
             hooks,
@@ -265,6 +271,21 @@ impl Agent {
         };
         Ok((agent, facts))
     }
+}
+
+/// Kind of run, for the work on the memory.
+const fn kind(ask: &AgentAsk) -> RunKind {
+    RunKind {
+        sub_agent: ask.lineage.is_sub_agent(),
+        one_shot: ask.one_shot,
+    }
+}
+
+/// Tools beside the agent's own: the one for sub-agents, and those of the client.
+fn further_tools(crew: Option<&Crew>, client: Option<&Arc<dyn Client>>) -> Vec<ClientTool> {
+    let theirs = client.map(|client| client.tools()).unwrap_or_default();
+    let tool = crew.map(Crew::tool);
+    tool.into_iter().chain(theirs).cloned().collect()
 }
 
 /// Tells a session what it begins with: the surroundings of a new one, and words of hooks.
@@ -291,8 +312,31 @@ fn wishes(host: &Host, ask: &AgentAsk) -> Wishes {
     }
 }
 
+/// Sub-agents, where there may be some: not in a small window, which has no room for the tool, and not
+/// if it was not wished for.
+fn crew(
+    host: &Arc<Host>,
+    id: &SessionId,
+    ask: &AgentAsk,
+    toolset: Toolset,
+    judge: &Arc<Judging>,
+    events: &EventSender,
+) -> Option<Crew> {
+    let is_agent = |name: &String| name == AGENT || name == "Task";
+    let wished = ask
+        .tools
+        .as_ref()
+        .is_none_or(|tools| tools.iter().any(is_agent));
+    let offered = wished && !toolset.lean && !judge.rules().hides(AGENT);
+    offered.then(|| Crew::new(host, id, ask, judge, events))?
+}
+
 /// Id of the session that is opened; a copy is made where one is wished for.
 fn chosen(host: &Host, ask: &AgentAsk) -> Result<SessionId, AgentError> {
+    // The agent above chose it, for a new transcript or for one that goes on.
+    if let (true, Some(id)) = (ask.lineage.is_sub_agent(), &ask.session) {
+        return Ok(id.clone());
+    }
     let resumed = host.resumed(&ask.resume)?;
     let fresh = || SessionId::new(host.system().ids.fresh());
     match resumed {

@@ -9,6 +9,7 @@
 //! # Not here
 //! The way to the client: doors.
 
+use crate::crew::{AGENT, Crew};
 use dormouse_drive::{ToolCall, ToolFuture, ToolHost, ToolTraits};
 use dormouse_engine::HookFuture;
 use dormouse_host::HookTable;
@@ -44,23 +45,29 @@ pub struct ClientTool {
     pub only_reads: bool,
 }
 
-/// Tools of the agent and of its client in one.
+/// Tools of the agent, of its client, and the one for sub-agents, in one.
 #[derive(Clone, Debug)]
 pub(crate) struct Toolbox {
     own: AgentTools,
+    crew: Option<Crew>,
     client: Option<Arc<dyn Client>>,
     /// The client's tools; true for those that only read.
     theirs: Arc<HashMap<String, bool>>,
 }
 
 impl Toolbox {
-    pub(crate) fn new(own: &AgentTools, client: Option<&Arc<dyn Client>>) -> Self {
+    pub(crate) fn new(
+        own: &AgentTools,
+        crew: Option<&Crew>,
+        client: Option<&Arc<dyn Client>>,
+    ) -> Self {
         let tools = client.map(|client| client.tools()).unwrap_or_default();
         let theirs = tools
             .iter()
             .map(|tool| (tool.name.clone(), tool.only_reads));
         Self {
             own: own.clone(),
+            crew: crew.cloned(),
             client: client.cloned(),
             theirs: Arc::new(theirs.collect()),
         }
@@ -69,19 +76,22 @@ impl Toolbox {
 
 impl ToolHost for Toolbox {
     fn traits(&self, tool: &str) -> ToolTraits {
-        match self.theirs.get(tool) {
+        let theirs = self.theirs.get(tool).copied();
+        let crew = self.crew.as_ref().filter(|_| tool == AGENT);
+        match theirs.or_else(|| crew.map(|crew| crew.tool().only_reads)) {
             Some(only_reads) => ToolTraits {
                 declared_limit: None,
                 reads_files: false,
-                only_reads: *only_reads,
+                only_reads,
             },
             None => self.own.traits(tool),
         }
     }
 
     fn run(&self, call: ToolCall) -> ToolFuture {
-        match &self.client {
-            Some(client) if self.theirs.contains_key(&call.tool) => client.run(call),
+        match (&self.client, &self.crew) {
+            (Some(client), _) if self.theirs.contains_key(&call.tool) => client.run(call),
+            (_, Some(crew)) if call.tool == AGENT => crew.run(call),
             _ => self.own.run(call),
         }
     }

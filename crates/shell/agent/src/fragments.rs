@@ -2,7 +2,7 @@
 //!
 //! # Model
 //! With a prompt and with every round of results, [`Fragments`] looks at what happened beside the
-//! conversation: the date, files that others changed, background commands that ended, a list of
+//! conversation: the date, files that others changed, background commands and sub-agents that ended, a list of
 //! to-dos that lies idle, instruction files. Each piece of news is told once. The memory of what was
 //! told is a fact of the log, so that a resumed session repeats nothing; the words are records, so
 //! that a replay has the same bytes.
@@ -10,7 +10,8 @@
 //! # Not here
 //! The state at the beginning (`surroundings`), recalled memories (`dormouse-keeper`).
 
-use dormouse_core::fragment::{REMINDER, render};
+use crate::crew::Crew;
+use dormouse_core::fragment::{REMINDER, TEAMMATE_MESSAGE, render};
 use dormouse_core::record::{FoldedState, FragmentKind, StateChange};
 use dormouse_engine::{Companion, HookFuture, Injection, Recorder, Seen, ToolCall};
 use dormouse_host::{FileDigest, Host, InstructionFiles, NewMemoryText, Which};
@@ -57,18 +58,20 @@ pub(crate) struct Fragments(Arc<Inner>);
 struct Inner {
     host: Arc<Host>,
     tools: AgentTools,
+    crew: Option<Crew>,
     instructions: Mutex<Option<InstructionFiles>>,
     recorder: OnceLock<Recorder>,
     told: Mutex<Told>,
 }
 
 impl Fragments {
-    pub(crate) fn new(host: &Arc<Host>, tools: &AgentTools) -> Self {
+    pub(crate) fn new(host: &Arc<Host>, tools: &AgentTools, crew: Option<&Crew>) -> Self {
         // A tree that cannot be read has failed the opening before; later news are not worth it.
         let instructions = host.instruction_files().ok().flatten();
         Self(Arc::new(Inner {
             host: Arc::clone(host),
             tools: tools.clone(),
+            crew: crew.cloned(),
             instructions: Mutex::new(instructions),
             recorder: OnceLock::new(),
             told: Mutex::default(),
@@ -250,6 +253,7 @@ impl Inner {
             );
             news.push(status(&text));
         }
+        news.extend(self.crew.iter().flat_map(agent_news));
         news
     }
 
@@ -277,6 +281,17 @@ impl Inner {
         *known = told;
         news
     }
+}
+
+/// Reports of agents that have ended beside the conversation.
+pub(crate) fn agent_news(crew: &Crew) -> Vec<Injection> {
+    let news = crew.news().into_iter();
+    let injection = |text| Injection {
+        kind: FragmentKind::Mail,
+        text: render(&TEAMMATE_MESSAGE, &cut(text)),
+        memories: Vec::new(),
+    };
+    news.map(injection).collect()
 }
 
 fn status(text: &str) -> Injection {

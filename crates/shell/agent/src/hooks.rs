@@ -12,6 +12,7 @@
 mod answer;
 mod process;
 
+use crate::agent::AgentAsk;
 use crate::client::Client;
 use crate::judge::{Judging, call_text};
 use crate::protocol::Event;
@@ -51,6 +52,8 @@ pub(crate) struct HookRunner {
     transcript: PathBuf,
     session: SessionId,
     client: Option<Arc<dyn Client>>,
+    /// True for a sub-agent, at whose beginning and end no hooks run.
+    sub_agent: bool,
 }
 
 impl fmt::Debug for HookRunner {
@@ -66,7 +69,7 @@ impl HookRunner {
         folder: &Path,
         judge: Arc<Judging>,
         events: EventSender,
-        client: Option<Arc<dyn Client>>,
+        ask: &AgentAsk,
     ) -> Self {
         Self {
             place: Arc::new(Place {
@@ -81,7 +84,8 @@ impl HookRunner {
             session: session.clone(),
             judge,
             events,
-            client,
+            client: ask.client.clone(),
+            sub_agent: ask.lineage.is_sub_agent(),
         }
     }
 
@@ -96,6 +100,17 @@ impl HookRunner {
 
     /// Runs the hooks of an event and merges their answers.
     async fn run(&self, event: HookEvent, subject: Option<&str>, more: Value) -> Merged {
+        // Its prompt is no word of the user, and its end no end of the session.
+        let of_session = matches!(
+            event,
+            HookEvent::SessionStart
+                | HookEvent::UserPromptSubmit
+                | HookEvent::Stop
+                | HookEvent::SessionEnd
+        );
+        if self.sub_agent && of_session {
+            return Merged::default();
+        }
         let commands = self.table().matching(event, subject);
         if commands.is_empty() {
             return Merged::default();

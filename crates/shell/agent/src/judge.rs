@@ -82,6 +82,11 @@ impl Judging {
         self.permissions().rules
     }
 
+    /// Rules of this session alone: of the command line, and those a person gave.
+    pub(crate) fn session_rules(&self) -> Vec<(Behaviour, Rule)> {
+        self.state().rules.clone()
+    }
+
     fn permissions(&self) -> Permissions {
         let mut permissions = (self.permissions)();
         for (behaviour, rule) in &self.state().rules {

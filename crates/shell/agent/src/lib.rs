@@ -3,6 +3,7 @@
 mod agent;
 mod checkpoints;
 mod client;
+mod crew;
 mod figures;
 mod fragments;
 mod handle;
@@ -22,6 +23,7 @@ pub use checkpoints::{
     FileRewound, RewindAsk, RewindError, RewindPart, Rewound, rewind, rewind_points,
 };
 pub use client::{Client, ClientTool};
+pub use crew::Lineage;
 pub use dormouse_context::checkpoints::RewindPoint;
 pub use dormouse_engine::HookFuture;
 pub use dormouse_permit::{Mode, UnknownMode};

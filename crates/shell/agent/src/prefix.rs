@@ -88,7 +88,12 @@ mod tests {
 
     /// Tokens of a prefix, by the denser tokeniser of the table.
     fn tokens(toolset: Toolset) -> u64 {
-        let prefix = render(&texts(), toolset, &Rules::default(), &Words::default()).unwrap();
+        let agents = [crate::crew::tool()];
+        let words = Words {
+            tools: if toolset.lean { &[] } else { &agents },
+            ..Words::default()
+        };
+        let prefix = render(&texts(), toolset, &Rules::default(), &words).unwrap();
         let table = ModelTable::builtin();
         let by = |model: &str| {
             let bytes = table.lookup(model).info.bytes_per_token;

@@ -12,6 +12,8 @@ mod closing;
 mod commands;
 
 use crate::agent::{Agent, AgentError};
+use crate::crew::Crew;
+use crate::fragments::agent_news;
 use crate::learning::Learning;
 use crate::protocol::{Ask, DeltaKind, Event, TaskState, Teller, Told, TurnEnd};
 use closing::closed;
@@ -140,6 +142,8 @@ impl Agent {
                 heard = state.told.next() => self.heard(state, heard),
                 moved = self.session.advance(), if !still => still = !moved,
                 // Between turns only: its records are no part of one.
+                // Between turns only: a turn that runs is told with its next results.
+                () = agent_ended(self.crew.as_ref()), if state.under_way.is_empty() => still = false,
                 () = learnt(&mut self.learning), if state.under_way.is_empty() => {
                     still = false;
                     self.collect().await?;
@@ -161,7 +165,19 @@ impl Agent {
             state.under_way.insert(id, (0, Sort::Turn));
             return Ok(true);
         }
-        Ok(false)
+        self.report_agents(state).await
+    }
+
+    /// Goes on with the reports of agents that ended while nothing was under way.
+    async fn report_agents(&mut self, state: &mut Loop) -> Result<bool, AgentError> {
+        let news = self.crew.as_ref().map(agent_news).unwrap_or_default();
+        if news.is_empty() {
+            return Ok(false);
+        }
+        self.session.inject(news).await?;
+        let id = self.session.begin(dormouse_drive::Command::GoOn);
+        state.under_way.insert(id, (0, Sort::Turn));
+        Ok(true)
     }
 
     /// Records the time that the engine took for the turn, in microseconds.
@@ -364,6 +380,14 @@ impl Agent {
             let event = state.teller.asked_again(&call, input, &fact);
             self.events.tell(event);
         }
+    }
+}
+
+/// Waits for the end of a sub-agent; for ever if there can be none.
+async fn agent_ended(crew: Option<&Crew>) {
+    match crew {
+        Some(crew) => crew.ended().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -13,8 +13,13 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes of git's answer that are told.
 const MOST_OF_STATUS: usize = 2_000;
 
-/// The surroundings as a fragment.
-pub(crate) fn fragment(system: &System, folder: &Path, today: &str) -> Injection {
+/// The surroundings as a fragment; `listing` are words about the sub-agents that are defined.
+pub(crate) fn fragment(
+    system: &System,
+    folder: &Path,
+    today: &str,
+    listing: Option<&str>,
+) -> Injection {
     let mut text = format!(
         "Working folder: {}\nSystem: {}\nDate: {today}\n",
         folder.display(),
@@ -31,6 +36,7 @@ pub(crate) fn fragment(system: &System, folder: &Path, today: &str) -> Injection
         }
         None => text.push_str("Not a git repository.\n"),
     }
+    text.extend(listing);
     Injection {
         kind: FragmentKind::Status,
         text: render(&REMINDER, text.trim_end()),

@@ -88,6 +88,20 @@ pub struct Loader {
 }
 
 impl Loader {
+    /// The same loader for work in another folder of the project, such as a worktree of it: files and
+    /// trust stay those of the project.
+    #[must_use]
+    pub fn working_in(&self, folder: &Path) -> Self {
+        let places = Places {
+            current_dir: folder.to_owned(),
+            ..(*self.places).clone()
+        };
+        Self {
+            places: Arc::new(places),
+            ..self.clone()
+        }
+    }
+
     /// Finds the places. `managed` is the administrator's file, outside of tests always
     /// [`MANAGED_FILE`](crate::MANAGED_FILE); `flags` are settings as `key=value`.
     ///

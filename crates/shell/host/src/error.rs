@@ -214,8 +214,9 @@ impl HostError {
             self,
             // Failures of the disk are not among them: memory that cannot be read is no memory that
             // is off.
-            Self::Place(NoPlace::Off { .. } | NoPlace::Remote | NoPlace::Refused { .. })
-                | Self::NotForMemory(_)
+            Self::Place(
+                NoPlace::Off { .. } | NoPlace::SubAgent | NoPlace::Remote | NoPlace::Refused { .. }
+            ) | Self::NotForMemory(_)
         )
     }
 }

@@ -10,6 +10,7 @@ use dormouse_config::{
     Loaded, Loader, MANAGED_FILE, Places, SettingsWatcher, TrustChange, Update, WatchError,
     set_trust,
 };
+use dormouse_core::id::SessionId;
 use dormouse_core::models::ModelTable;
 use dormouse_core::settings::{Settings, Trust, changed};
 use dormouse_core::units::Millis;
@@ -25,6 +26,9 @@ use std::time::Duration;
 /// steps that lie closer together.
 const SILENCE: Duration = Duration::from_millis(100);
 
+/// Folder of a session in which the transcripts of its sub-agents lie, as in Claude Code.
+const SUB_AGENTS: &str = "subagents";
+
 /// Everything that a program needs of Dormouse, opened once and shared.
 #[derive(Debug)]
 pub struct Host {
@@ -36,10 +40,12 @@ pub struct Host {
     once: Mutex<Vec<Remark>>,
     /// True if commands can be confined here; tried once, because a trial takes a thread.
     confines: OnceLock<bool>,
+    /// Folder for the transcripts of sub-agents, in the host of one; `None` in a session's own.
+    sub_agents: Option<PathBuf>,
 }
 
 /// Origin of the settings in force.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Source {
     /// Loaded once, for a door that answers one question.
     Once(Arc<Loaded>),
@@ -77,11 +83,49 @@ impl Host {
             remarks: Mutex::default(),
             once: Mutex::default(),
             confines: OnceLock::new(),
+            sub_agents: None,
         };
         if issues > 0 {
             host.remark(Remark::SettingsIssues { count: issues });
         }
         Ok(host)
+    }
+
+    /// The same host for the sub-agents of a session. Their transcripts lie in the session's folder,
+    /// those of their own sub-agents beside them; they have no part in the project's memory.
+    ///
+    /// `folder` is another folder to work in, such as a worktree of the project: settings and trust
+    /// stay those of the project.
+    ///
+    /// # Errors
+    /// When the session's folder cannot be named.
+    pub fn for_sub_agents(
+        &self,
+        session: &SessionId,
+        folder: Option<&Path>,
+    ) -> Result<Self, HostError> {
+        let transcripts = match &self.sub_agents {
+            Some(transcripts) => transcripts.clone(),
+            None => self.session_folder(session)?.join(SUB_AGENTS),
+        };
+        let loader = match folder {
+            Some(folder) => self.loader.working_in(folder),
+            None => self.loader.clone(),
+        };
+        Ok(Self {
+            system: self.system.clone(),
+            loader,
+            settings: self.settings.clone(),
+            remarks: Mutex::default(),
+            once: Mutex::default(),
+            confines: self.confines.clone(),
+            sub_agents: Some(transcripts),
+        })
+    }
+
+    /// Folder of the transcripts, if this is the host of a sub-agent.
+    pub(crate) fn sub_agents(&self) -> Option<&Path> {
+        self.sub_agents.as_deref()
     }
 
     /// True if a command can be confined to its folders and without a network. An incomplete

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod agents;
 mod choose;
 mod configure;
 mod days;
@@ -31,6 +32,7 @@ mod stats;
 mod transcripts;
 mod window;
 
+pub use agents::AgentDefinition;
 pub use choose::{AgentFolders, ChosenBy, SessionChosen};
 pub use configure::SettingWritten;
 pub use doctor::{

@@ -9,7 +9,7 @@ use crate::memories::limits;
 use crate::remark::Remark;
 use dormouse_core::settings::Trust;
 use dormouse_guard::paths::check_directory;
-use dormouse_memdir::{MemoryDir, MemoryLocation, Skipped, Surroundings};
+use dormouse_memdir::{MemoryDir, MemoryLocation, NoPlace, Skipped, Surroundings};
 use dormouse_memory::index::{IndexFacts, IndexPast, Missing, bounded};
 use dormouse_memory::journal::JournalEntry;
 use dormouse_memory::snapshot::Snapshot;
@@ -87,6 +87,10 @@ impl Host {
 
     /// Location of the memory of the working directory.
     pub(crate) fn project_place(&self) -> Result<MemoryLocation, HostError> {
+        // Its task was given in full; memories of the project are the session's.
+        if self.sub_agents().is_some() {
+            return Err(HostError::Place(NoPlace::SubAgent));
+        }
         let places = self.places();
         let home = user_home(self.system());
         let around = Surroundings {

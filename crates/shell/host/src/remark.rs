@@ -86,6 +86,18 @@ pub enum Remark {
         /// File they stand in.
         origin: String,
     },
+    /// Sub-agents are not known: they are defined in a project that is not trusted.
+    AgentsUntrusted {
+        /// Folder of the definitions.
+        folder: PathBuf,
+    },
+    /// A definition of a sub-agent cannot be used.
+    AgentUnread {
+        /// File it stands in.
+        file: PathBuf,
+        /// The reason, in words.
+        why: String,
+    },
     /// The work was done by rules alone.
     WithoutModel {
         /// The reason, in words.

@@ -24,7 +24,7 @@ use dormouse_keeper::Keeper;
 use dormouse_keeper::client::{ConfiguredModel, configured};
 use dormouse_keeper::recaller::Recaller;
 use dormouse_model::{Capabilities, Model, Params, Request, ResponseStream};
-use dormouse_store::{FileBlobs, FileLog, ProjectFolder};
+use dormouse_store::{FileBlobs, FileLog, ProjectFolder, log_in};
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::fmt;
@@ -304,6 +304,16 @@ impl Host {
     pub(crate) fn session_place(&self, id: &SessionId) -> Result<SessionPlace, HostError> {
         let places = self.places();
         let root = &places.project.real_root;
+        if let Some(folder) = self.sub_agents() {
+            let log = log_in(folder, id)?;
+            return Ok(SessionPlace {
+                session: id.clone(),
+                folder: log.with_extension(""),
+                log,
+                home: places.home.clone(),
+                project: root.display().to_string(),
+            });
+        }
         let folder = ProjectFolder::prepare(&*self.system().files, &places.home, root)?;
         Ok(SessionPlace {
             session: id.clone(),

@@ -82,6 +82,9 @@ pub enum NoPlace {
         /// Name of that setting.
         because: &'static str,
     },
+    /// Sub-agent of a session.
+    #[error("a sub-agent has no part in the project's memory")]
+    SubAgent,
     /// Remote run without a directory for memory.
     #[error(
         "this is a remote run and no directory for its memory is set; set `memory.remote_directory` or DORMOUSE_REMOTE_MEMORY_DIR to keep memory"

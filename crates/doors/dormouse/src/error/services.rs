@@ -195,7 +195,9 @@ impl From<WriteError> for Failure {
 impl From<NoPlace> for Failure {
     fn from(error: NoPlace) -> Self {
         let kind = match &error {
-            NoPlace::Off { .. } | NoPlace::Remote | NoPlace::Refused { .. } => Exit::Refused,
+            NoPlace::Off { .. } | NoPlace::SubAgent | NoPlace::Remote | NoPlace::Refused { .. } => {
+                Exit::Refused
+            }
             // The user can name a home; the others are decisions or failures of the disk.
             NoPlace::NoHome { .. } => Exit::Usage,
             NoPlace::Files(_) | NoPlace::Folder(_) | NoPlace::Memdir(_) => Exit::Unreadable,

@@ -59,6 +59,9 @@ impl Agent {
         now: bool,
         reason: &str,
     ) -> Result<(), AgentError> {
+        if let Some(crew) = &self.crew {
+            crew.close().await;
+        }
         // Also where the rest fails: no process outlives its session.
         self.tools.close();
         self.hooks.session_end(reason).await;

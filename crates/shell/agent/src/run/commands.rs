@@ -24,6 +24,14 @@ type Refusal = String;
 impl Agent {
     pub(super) async fn command(&mut self, state: &mut Loop, ask: Ask) {
         let Ask { id, command } = ask;
+        // Questions of sub-agents are answered by the same person.
+        if let Some(agent) =
+            crate::crew::answers(&command).and_then(|call| self.crew.as_ref()?.asking(call))
+        {
+            let sent = agent.send(command).await;
+            let gone = (!sent).then(|| "the agent that asked has ended".to_owned());
+            return self.done(id, gone);
+        }
         if let Err(why) = self.carry_out(state, id, command).await {
             self.done(id, Some(why));
         }
@@ -291,6 +299,10 @@ impl Agent {
         let learning = self.learning.as_mut();
         // Told when it has ended.
         if learning.is_some_and(|learning| learning.kill(task)) {
+            return Ok(());
+        }
+        // Told when it has ended, too.
+        if self.crew.as_ref().is_some_and(|crew| crew.stop(task)) {
             return Ok(());
         }
         let Some(what) = state.tasks.remove(task) else {

@@ -5,6 +5,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod crew;
 mod daily;
 mod disturbed;
 mod dreams;

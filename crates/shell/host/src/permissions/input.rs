@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 
 /// Tools that change nothing outside the conversation and the memory beside it, whose own guard and
 /// journal watch over every write.
-const HARMLESS: [&str; 6] = [
+const HARMLESS: [&str; 7] = [
     "Memory",
     "TodoWrite",
     "AskUserQuestion",
     "SearchMemory",
     "ExitPlanMode",
     "EnterPlanMode",
+    // The calls of a sub-agent are judged one by one.
+    "Agent",
 ];
 
 /// A call as text: a tool and its input. The names of a hook's input are understood too.

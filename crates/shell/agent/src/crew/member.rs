@@ -1,0 +1,187 @@
+//! One sub-agent at work: its task, its questions, its end.
+
+use super::Inner;
+use super::worktree::Worktree;
+use crate::handle::AgentHandle;
+use crate::protocol::{Command, Event, TurnEnd, When};
+use dormouse_core::block::Block;
+use dormouse_core::id::SessionId;
+use dormouse_core::record::Purpose;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::sync::{Notify, OwnedSemaphorePermit};
+
+/// Way to stop an agent. Clones stop the same one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stopper(Arc<Notify>);
+
+impl Stopper {
+    pub(super) fn stop(&self) {
+        self.0.notify_one();
+    }
+
+    /// Stops the agent when the guard is dropped; one that has ended does not mind.
+    pub(super) fn on_drop(self) -> StopOnDrop {
+        StopOnDrop(self)
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct StopOnDrop(Stopper);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+/// End of a sub-agent's task.
+#[derive(Debug)]
+pub(super) enum End {
+    /// It has answered, or met a limit. The folder is a worktree with changes.
+    Turn(Box<TurnEnd>, Option<PathBuf>),
+    /// It was stopped.
+    Stopped,
+    /// Its conversation broke down.
+    Failed(String),
+}
+
+impl End {
+    /// Words for the conversation that gave the task.
+    ///
+    /// # Errors
+    /// Words as well, if the task was not done.
+    pub(super) fn words(&self, id: &SessionId) -> Result<String, String> {
+        match self {
+            Self::Turn(end, kept) if end.is_answered() => {
+                let text = end.text.trim();
+                let text = if text.is_empty() {
+                    "(It said nothing.)"
+                } else {
+                    text
+                };
+                Ok(format!("{text}\n\n[agent {id}]{}", place(kept.as_deref())))
+            }
+            Self::Turn(end, kept) => {
+                let why = end.why.as_deref().unwrap_or(end.end.as_str());
+                let text = end.text.trim();
+                let said = if text.is_empty() {
+                    String::new()
+                } else {
+                    format!(" Its last words: {text}")
+                };
+                Err(format!(
+                    "The agent stopped before it was done: {why}.{said}\n\n[agent {id}]{}",
+                    place(kept.as_deref())
+                ))
+            }
+            Self::Stopped => Err(format!("The agent was stopped.\n\n[agent {id}]")),
+            Self::Failed(why) => Err(format!("The agent failed: {why}.\n\n[agent {id}]")),
+        }
+    }
+}
+
+/// Words about a worktree that was kept.
+fn place(kept: Option<&Path>) -> String {
+    let kept = kept.map(|path| format!("\n[its changes are in the worktree {}]", path.display()));
+    kept.unwrap_or_default()
+}
+
+/// Everything that a sub-agent works with.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) agent: AgentHandle,
+    pub(super) prompt: String,
+    pub(super) worktree: Option<Worktree>,
+    /// Its place among those that work at once.
+    pub(super) _room: OwnedSemaphorePermit,
+}
+
+impl Work {
+    /// Does the task, closes the agent, and clears its worktree away.
+    pub(super) async fn done(self, inner: &Arc<Inner>, stop: &Stopper) -> End {
+        let mut end = attend(inner, self.agent, &self.prompt, stop).await;
+        if let Some(worktree) = self.worktree {
+            let cleared = tokio::task::spawn_blocking(move || worktree.end()).await;
+            if let End::Turn(_, kept) = &mut end {
+                *kept = cleared.unwrap_or_default();
+            }
+        }
+        end
+    }
+}
+
+/// Gives an agent its task, passes its questions on, and closes it when the task has ended.
+async fn attend(inner: &Arc<Inner>, mut agent: AgentHandle, prompt: &str, stop: &Stopper) -> End {
+    let task = Command::Prompt {
+        content: vec![Block::text(prompt)],
+        attachments: Vec::new(),
+        when: When::Queue,
+    };
+    agent.send(task).await;
+    let (mut end, mut stopped) = (None, false);
+    loop {
+        tokio::select! {
+            told = agent.next() => match told {
+                Some(told) => {
+                    if let Event::TurnEnded(turn) = told.event {
+                        end = Some(turn);
+                        agent.send(Command::Quit { now: stopped }).await;
+                    } else {
+                        pass_on(inner, &agent, told.event);
+                    }
+                }
+                None => break,
+            },
+            () = stop.0.notified(), if !stopped => {
+                stopped = true;
+                agent.send(Command::Quit { now: true }).await;
+            }
+        }
+    }
+    match (agent.ended().await, end) {
+        (_, Some(end)) if end.is_answered() => End::Turn(end, None),
+        _ if stopped => End::Stopped,
+        (_, Some(end)) => End::Turn(end, None),
+        (Err(error), None) => End::Failed(dormouse_core::show::chain(&error)),
+        (Ok(()), None) => End::Failed("its session was closed".to_owned()),
+    }
+}
+
+/// Tells the client of the session what concerns it: questions to the person, and money.
+fn pass_on(inner: &Arc<Inner>, agent: &AgentHandle, event: Event) {
+    match &event {
+        Event::PermissionWanted(wanted) => {
+            inner.asking().insert(wanted.call.clone(), agent.commands());
+        }
+        Event::QuestionWanted(wanted) => {
+            inner.asking().insert(wanted.call.clone(), agent.commands());
+        }
+        Event::Settled { call } => {
+            inner.asking().remove(call);
+        }
+        Event::Refused { .. } | Event::Notice { .. } => {}
+        Event::Usage { .. } => {
+            let event = match event {
+                // Its prompts say nothing about the session's own window.
+                Event::Usage {
+                    message,
+                    model,
+                    usage,
+                    cost,
+                    ..
+                } => Event::Usage {
+                    message,
+                    model,
+                    purpose: Purpose::Fork,
+                    usage,
+                    cost,
+                },
+                other => other,
+            };
+            return inner.events.tell(event);
+        }
+        _ => return,
+    }
+    inner.events.tell(event);
+}
