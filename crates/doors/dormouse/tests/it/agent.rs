@@ -294,6 +294,7 @@ fn the_static_prefix_is_short() {
         .iter()
         .map(|name| usage[name].as_u64().unwrap())
         .sum();
-    // Prompt, tools, memory section, surroundings and the question together.
-    assert!(tokens < 5_000, "{usage}");
+    // Prompt, tools, memory section, surroundings and the question together; the static part alone
+    // is held within 5,000 by a test of the agent's.
+    assert!(tokens < 5_400, "{usage}");
 }

@@ -45,28 +45,21 @@ pub(super) struct Facts {
 
 /// The tool's definition.
 pub(crate) fn tool() -> ClientTool {
-    let text = |about: &str| json!({ "type": "string", "description": about });
+    let plain = || json!({ "type": "string" });
     let definition: Value = json!({
         "name": AGENT,
         "description": include_str!("agent-tool.md").trim_end(),
         "input_schema": {
             "type": "object",
             "properties": {
-                "description": text("Three to five words."),
-                "prompt": { "type": "string" },
-                "subagent_type": text("Name of one that is defined."),
-                "run_in_background": {
-                    "type": "boolean",
-                    "description": "Go on at once; its end is told.",
-                },
-                "isolation": {
-                    "type": "string",
-                    "enum": ["worktree"],
-                },
-                "resume": text("Id of an ended agent, to go on with it."),
+                "description": plain(),
+                "prompt": plain(),
+                "subagent_type": plain(),
+                "run_in_background": { "type": "boolean" },
+                "isolation": { "type": "string", "enum": ["worktree"] },
+                "resume": plain(),
             },
             "required": ["description", "prompt"],
-            "additionalProperties": false,
         },
     });
     ClientTool {
