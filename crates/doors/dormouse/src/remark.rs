@@ -61,6 +61,9 @@ pub fn words(remark: &Remark) -> String {
         Remark::HooksUntrusted { origin } => format!(
             "hooks of {origin} are not run until this folder is trusted (`dormouse config trust`)"
         ),
+        Remark::ServersUntrusted { origin } => format!(
+            "servers of {origin} are not started until this folder is trusted (`dormouse config trust`)"
+        ),
         Remark::InstructionsUntrusted { file } => format!(
             "instructions in `{}` are not read until this folder is trusted (`dormouse config trust`)",
             file.display()

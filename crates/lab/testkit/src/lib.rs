@@ -19,3 +19,6 @@ mod page;
 
 pub use log::LogBuilder;
 pub use page::page;
+
+/// A server of tools as a script for bash; its first argument is a file that it adds its number to.
+pub const SHELL_SERVER: &str = include_str!("server.sh");

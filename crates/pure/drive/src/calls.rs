@@ -9,6 +9,7 @@
 //! # Not here
 //! The size limits of results (`results.rs`) and the permission rules ([`Judge`]).
 
+use crate::call::ToolCall;
 use crate::driver::Driver;
 use crate::effect::{Effect, EffectId, Work};
 use crate::error::DriveError;
@@ -17,7 +18,7 @@ use crate::input::EffectOutcome;
 use crate::outbox::Running;
 use dormouse_ask::StopReason;
 use dormouse_context::offload::ToolOutput;
-use dormouse_core::block::{Block, BlockKind};
+use dormouse_core::block::Block;
 use dormouse_core::hash::Hash;
 use dormouse_core::id::{CallId, Seq};
 use dormouse_core::record::StateChange;
@@ -38,29 +39,6 @@ const NOT_STARTED: &str = "The user stopped the turn before this call was starte
 
 /// Result of a call that a person refused without an explanation.
 const REFUSED: &str = "The user did not allow this call. It was not run.";
-
-/// Tool call of the model.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ToolCall {
-    /// Id of the call; its result refers to it.
-    pub id: CallId,
-    /// Name of the tool, as called.
-    pub tool: String,
-    /// Whole block; tools read their input from it.
-    pub block: Block,
-}
-
-impl ToolCall {
-    /// Call contained in a block, if it is a `tool_use` with id and name.
-    pub fn of(block: &Block) -> Option<Self> {
-        (block.kind() == BlockKind::ToolUse).then_some(())?;
-        Some(Self {
-            id: block.call()?.clone(),
-            tool: block.tool()?.to_owned(),
-            block: block.clone(),
-        })
-    }
-}
 
 /// Traits of a tool that the driver's decisions depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //!
 //! An effect is complete: executors have no choices to make and no state to look up.
 
-use crate::calls::ToolCall;
+use crate::call::ToolCall;
 use crate::command::{CommandId, Reply};
 use crate::driver::Driver;
 use crate::error::DriveError;

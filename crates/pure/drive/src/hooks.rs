@@ -13,7 +13,8 @@
 //! # Not here
 //! Hooks around compactions (`compaction.rs`); commands, matchers and their JSON: the host.
 
-use crate::calls::{Judgement, PendingCall, Stage, ToolCall};
+use crate::call::ToolCall;
+use crate::calls::{Judgement, PendingCall, Stage};
 use crate::config::Role;
 use crate::driver::Driver;
 use crate::effect::{HookPoint, Work};

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod asks;
+mod call;
 mod calls;
 mod clearing;
 mod command;
@@ -33,9 +34,10 @@ mod server_edits;
 mod snapshot;
 mod turn;
 
+pub use call::{CALL_TOOL, ToolCall};
 pub use calls::{
-    Judge, Judgement, NoTraits, PersonQuestion, RunsAll, ToolCall, ToolCatalog, ToolFuture,
-    ToolHost, ToolTraits, read_question,
+    Judge, Judgement, NoTraits, PersonQuestion, RunsAll, ToolCatalog, ToolFuture, ToolHost,
+    ToolTraits, read_question,
 };
 pub use command::{Command, CommandId, CompactWish, Reply, SwitchModel, When};
 pub use config::{CONTINUATIONS, Config, Current, PolicyChoice, Role, SessionFiles};

@@ -4,7 +4,7 @@
 //! The loop that takes commands and tells events: `run`.
 
 use crate::checkpoints::{Checkpoints, blobs, files_read};
-use crate::client::{Client, ClientTool, Toolbox};
+use crate::client::{Client, ClientTool, OutsideTools, Toolbox};
 use crate::crew::{AGENT, Crew, Lineage};
 use crate::fragments::Fragments;
 use crate::handle::AgentHandle;
@@ -14,6 +14,7 @@ use crate::learning::Learning;
 use crate::prefix::Words;
 use crate::protocol::{EffortLevel, OpenedSession, PROTOCOL};
 use crate::question::UserAnswers;
+use crate::servers::ServerTools;
 use crate::stream::{EventSender, stream};
 use crate::{prefix, services, surroundings};
 use dormouse_core::id::SessionId;
@@ -23,6 +24,7 @@ use dormouse_drive::{Injection, Opened};
 use dormouse_engine::{Asker, EngineError, Session};
 use dormouse_host::{Host, HostError, SessionAsk};
 use dormouse_keeper::extraction::RunKind;
+use dormouse_mcp::ServerConfig;
 use dormouse_permit::{Behaviour, Mode, Origin, Rule, RuleError};
 use dormouse_system::Room;
 use dormouse_tools::{AgentPlaces, AgentTools, Toolset};
@@ -87,6 +89,10 @@ pub struct AgentAsk {
     pub system: Option<String>,
     /// Hooks and tools that the client brings.
     pub client: Option<Arc<dyn Client>>,
+    /// Servers of tools that the client names, before those of the settings.
+    pub servers: Vec<ServerConfig>,
+    /// True if the servers of settings and project are left out.
+    pub only_given_servers: bool,
     /// Words that follow the system prompt.
     pub append_system: Option<String>,
     /// Most requests of one turn of the user; `None` for no limit.
@@ -114,6 +120,8 @@ impl Default for AgentAsk {
             folders: Vec::new(),
             system: None,
             client: None,
+            servers: Vec::new(),
+            only_given_servers: false,
             append_system: None,
             most_requests: None,
             budget: None,
@@ -137,6 +145,7 @@ pub(crate) struct Agent {
     /// Work on the memory; `None` if memory is off.
     pub(crate) learning: Option<Learning>,
     pub(crate) hooks: Arc<HookRunner>,
+    pub(crate) servers: ServerTools,
     pub(crate) events: EventSender,
     /// Wishes for the requests, apart from the settings.
     pub(crate) wishes: Wishes,
@@ -171,7 +180,7 @@ impl Agent {
     /// takes the place of another.
     pub(crate) async fn open(
         host: Arc<Host>,
-        ask: AgentAsk,
+        mut ask: AgentAsk,
         source: &str,
         events: EventSender,
     ) -> Result<(Self, OpenedSession), AgentError> {
@@ -182,14 +191,16 @@ impl Agent {
         let wishes = wishes(&host, &ask);
         let toolset = services::toolset(&host, texts.memory.is_some());
         offer_only(ask.tools.as_deref(), toolset, &judge, &folder)?;
-        let client = ask.client.as_ref();
         let id = chosen(&host, &ask)?;
+        let servers = ServerTools::start(&host, &ask, (&folder, id.as_str()), &judge, &events);
+        ask.lineage.share(&servers);
         let crew = crew(&host, &id, &ask, toolset, &judge, &events);
-        let further = further_tools(crew.as_ref(), client);
+        let outside = outside(crew.as_ref(), ask.client.as_ref(), &servers);
+        let offered: Vec<ClientTool> = outside.iter().flat_map(|tools| tools.offered()).collect();
         let words = Words {
             system: ask.system.as_deref(),
             append: ask.append_system.as_deref(),
-            tools: &further,
+            tools: &offered,
         };
         let prefix = prefix::render(&texts, toolset, &judge.rules(), &words)?;
         let names = tool_names(&judge, toolset, words.tools);
@@ -209,20 +220,20 @@ impl Agent {
             Arc::clone(&judge) as _,
             services::services(&host, texts.memory.is_some(), &answers, &reader),
         );
-        let fragments = Fragments::new(&host, &tools, crew.as_ref());
+        let fragments = Fragments::new(&host, &tools, crew.as_ref(), &servers);
         let hooks = Arc::new(HookRunner::new(
             &host,
             &id,
             &place,
             Arc::clone(&judge),
             events.clone(),
-            &ask,
+            (&ask, &servers),
         ));
         let opened = host
             .open_session(SessionAsk {
                 session: Some(id),
                 prefix,
-                tools: Arc::new(Toolbox::new(&tools, crew.as_ref(), client)),
+                tools: Arc::new(Toolbox::new(&tools, &outside)),
                 model: ask.model.clone(),
                 companion: Some(Arc::new(fragments.clone())),
                 judge: Arc::clone(&judge) as _,
@@ -252,6 +263,7 @@ impl Agent {
             mode: judge.mode(),
             folder: folder.display().to_string(),
             tools: names,
+            servers: servers.facts(),
         };
         let agent = Self {
             learning: opened
@@ -265,6 +277,7 @@ impl Agent {
             judge,
             answers,
             hooks,
+            servers,
             events,
             wishes,
             ask,
@@ -281,11 +294,17 @@ const fn kind(ask: &AgentAsk) -> RunKind {
     }
 }
 
-/// Tools beside the agent's own: the one for sub-agents, and those of the client.
-fn further_tools(crew: Option<&Crew>, client: Option<&Arc<dyn Client>>) -> Vec<ClientTool> {
-    let theirs = client.map(|client| client.tools()).unwrap_or_default();
-    let tool = crew.map(Crew::tool);
-    tool.into_iter().chain(theirs).cloned().collect()
+/// Tools beside the agent's own: the one for sub-agents, those of the client, those of servers.
+fn outside(
+    crew: Option<&Crew>,
+    client: Option<&Arc<dyn Client>>,
+    servers: &ServerTools,
+) -> Vec<Arc<dyn OutsideTools>> {
+    let crew = crew.map(|crew| Arc::new(crew.clone()) as Arc<dyn OutsideTools>);
+    let client = client.map(|client| Arc::clone(client) as Arc<dyn OutsideTools>);
+    let servers = Arc::new(servers.clone()) as Arc<dyn OutsideTools>;
+    let all = crew.into_iter().chain(client);
+    all.chain([servers]).collect()
 }
 
 /// Tells a session what it begins with: the surroundings of a new one, and words of hooks.

@@ -1,40 +1,47 @@
-//! Parts of a session that its client brings: hooks that it answers, tools that it runs.
+//! Tools and hooks from outside: those of a client, and those of servers.
 //!
 //! # Model
-//! A program that drives the agent may take part in it. Its hooks run beside those of the settings
-//! and are judged like them. Its tools are offered to the model behind the agent's own, and their
-//! calls pass the same permissions. Both are fixed when the session is opened: tools are part of the
-//! prompt that the provider caches.
+//! Tools from outside are offered to the model behind the agent's own, and their calls pass the same
+//! permissions. Definitions in the prompt are fixed when the session is opened, because the provider
+//! caches them; tools that come later are reached through such a definition (`servers`).
+//!
+//! A program that drives the agent may take part in it as a [`Client`]: its hooks run beside those of
+//! the settings and are judged like them.
 //!
 //! # Not here
 //! The way to the client: doors.
 
-use crate::crew::{AGENT, Crew};
 use dormouse_drive::{ToolCall, ToolFuture, ToolHost, ToolTraits};
 use dormouse_engine::HookFuture;
 use dormouse_host::HookTable;
 use dormouse_tools::AgentTools;
 use serde_json::Value;
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+/// Port to tools that do not belong to the agent.
+pub trait OutsideTools: fmt::Debug + Send + Sync {
+    /// Tools whose definitions are part of the prompt. Fixed when the session is opened.
+    fn offered(&self) -> Vec<ClientTool>;
+
+    /// True for a tool of these that changes nothing; `None` for a tool of others. The answer for a
+    /// name stays as long as the session runs.
+    fn only_reads(&self, tool: &str) -> Option<bool>;
+
+    /// Runs a call of one of the tools. A failure is returned as a result.
+    fn run(&self, call: ToolCall) -> ToolFuture;
+}
+
 /// Port to a client that takes part in a session.
-pub trait Client: fmt::Debug + Send + Sync {
+pub trait Client: OutsideTools {
     /// Hooks that it answers.
     fn hooks(&self) -> &HookTable;
 
     /// Asks one of its hooks. The answer has the shape that a command prints.
     fn hook(&self, name: &str, input: Value) -> HookFuture<Result<Value, String>>;
-
-    /// Tools that it runs.
-    fn tools(&self) -> &[ClientTool];
-
-    /// Runs a call of one of its tools. A failure is returned as a result.
-    fn run(&self, call: ToolCall) -> ToolFuture;
 }
 
-/// Tool that a client runs.
+/// Tool from outside that is part of the prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientTool {
     /// Name by which the model and the rules know it.
@@ -45,40 +52,26 @@ pub struct ClientTool {
     pub only_reads: bool,
 }
 
-/// Tools of the agent, of its client, and the one for sub-agents, in one.
+/// Tools of the agent and from outside in one.
 #[derive(Clone, Debug)]
 pub(crate) struct Toolbox {
     own: AgentTools,
-    crew: Option<Crew>,
-    client: Option<Arc<dyn Client>>,
-    /// The client's tools; true for those that only read.
-    theirs: Arc<HashMap<String, bool>>,
+    outside: Vec<Arc<dyn OutsideTools>>,
 }
 
 impl Toolbox {
-    pub(crate) fn new(
-        own: &AgentTools,
-        crew: Option<&Crew>,
-        client: Option<&Arc<dyn Client>>,
-    ) -> Self {
-        let tools = client.map(|client| client.tools()).unwrap_or_default();
-        let theirs = tools
-            .iter()
-            .map(|tool| (tool.name.clone(), tool.only_reads));
+    pub(crate) fn new(own: &AgentTools, outside: &[Arc<dyn OutsideTools>]) -> Self {
         Self {
             own: own.clone(),
-            crew: crew.cloned(),
-            client: client.cloned(),
-            theirs: Arc::new(theirs.collect()),
+            outside: outside.to_vec(),
         }
     }
 }
 
 impl ToolHost for Toolbox {
     fn traits(&self, tool: &str) -> ToolTraits {
-        let theirs = self.theirs.get(tool).copied();
-        let crew = self.crew.as_ref().filter(|_| tool == AGENT);
-        match theirs.or_else(|| crew.map(|crew| crew.tool().only_reads)) {
+        let mut outside = self.outside.iter();
+        match outside.find_map(|tools| tools.only_reads(tool)) {
             Some(only_reads) => ToolTraits {
                 declared_limit: None,
                 reads_files: false,
@@ -89,10 +82,10 @@ impl ToolHost for Toolbox {
     }
 
     fn run(&self, call: ToolCall) -> ToolFuture {
-        match (&self.client, &self.crew) {
-            (Some(client), _) if self.theirs.contains_key(&call.tool) => client.run(call),
-            (_, Some(crew)) if call.tool == AGENT => crew.run(call),
-            _ => self.own.run(call),
+        let mut outside = self.outside.iter();
+        match outside.find(|tools| tools.only_reads(&call.tool).is_some()) {
+            Some(tools) => tools.run(call),
+            None => self.own.run(call),
         }
     }
 }

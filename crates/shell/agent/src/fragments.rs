@@ -11,6 +11,7 @@
 //! The state at the beginning (`surroundings`), recalled memories (`dormouse-keeper`).
 
 use crate::crew::Crew;
+use crate::servers::ServerTools;
 use dormouse_core::fragment::{REMINDER, TEAMMATE_MESSAGE, render};
 use dormouse_core::record::{FoldedState, FragmentKind, StateChange};
 use dormouse_engine::{Companion, HookFuture, Injection, Recorder, Seen, ToolCall};
@@ -18,6 +19,7 @@ use dormouse_host::{FileDigest, Host, InstructionFiles, NewMemoryText, Which};
 use dormouse_tools::{AgentTools, Todo, TodoState};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -48,6 +50,8 @@ struct Told {
     instructions: Vec<FileDigest>,
     /// Nested instruction files and rules that were shown.
     nested: Vec<PathBuf>,
+    /// Servers whose tools were listed, with a sign of the listing.
+    servers: BTreeMap<String, String>,
 }
 
 /// Companion that tells news.
@@ -59,19 +63,26 @@ struct Inner {
     host: Arc<Host>,
     tools: AgentTools,
     crew: Option<Crew>,
+    servers: ServerTools,
     instructions: Mutex<Option<InstructionFiles>>,
     recorder: OnceLock<Recorder>,
     told: Mutex<Told>,
 }
 
 impl Fragments {
-    pub(crate) fn new(host: &Arc<Host>, tools: &AgentTools, crew: Option<&Crew>) -> Self {
+    pub(crate) fn new(
+        host: &Arc<Host>,
+        tools: &AgentTools,
+        crew: Option<&Crew>,
+        servers: &ServerTools,
+    ) -> Self {
         // A tree that cannot be read has failed the opening before; later news are not worth it.
         let instructions = host.instruction_files().ok().flatten();
         Self(Arc::new(Inner {
             host: Arc::clone(host),
             tools: tools.clone(),
             crew: crew.cloned(),
+            servers: servers.clone(),
             instructions: Mutex::new(instructions),
             recorder: OnceLock::new(),
             told: Mutex::default(),
@@ -165,6 +176,7 @@ impl Inner {
             });
         }
         news.extend(self.outside());
+        news.extend(self.connected(&mut told));
         self.tell(told, news)
     }
 
@@ -222,7 +234,18 @@ impl Inner {
             }
         }
         news.extend(self.outside());
+        news.extend(self.connected(&mut told));
         self.tell(told, news)
+    }
+
+    /// Tools of servers that were connected, or that changed, since they were told.
+    fn connected(&self, told: &mut Told) -> Vec<Injection> {
+        let news = self.servers.news(&told.servers).into_iter();
+        let tell = |(name, sign, text): (String, String, String)| {
+            told.servers.insert(name, sign);
+            status(&text)
+        };
+        news.map(tell).collect()
     }
 
     /// Files that others changed and background commands that ended. The tools themselves remember

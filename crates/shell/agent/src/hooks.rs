@@ -16,6 +16,7 @@ use crate::agent::AgentAsk;
 use crate::client::Client;
 use crate::judge::{Judging, call_text};
 use crate::protocol::Event;
+use crate::servers::ServerTools;
 use crate::stream::EventSender;
 use answer::Merged;
 use dormouse_context::compaction::{RestoredKind, RestoredPart};
@@ -54,6 +55,8 @@ pub(crate) struct HookRunner {
     client: Option<Arc<dyn Client>>,
     /// True for a sub-agent, at whose beginning and end no hooks run.
     sub_agent: bool,
+    /// Servers, whose listings a compaction restores.
+    servers: ServerTools,
 }
 
 impl fmt::Debug for HookRunner {
@@ -69,7 +72,7 @@ impl HookRunner {
         folder: &Path,
         judge: Arc<Judging>,
         events: EventSender,
-        ask: &AgentAsk,
+        (ask, servers): (&AgentAsk, &ServerTools),
     ) -> Self {
         Self {
             place: Arc::new(Place {
@@ -86,6 +89,7 @@ impl HookRunner {
             events,
             client: ask.client.clone(),
             sub_agent: ask.lineage.is_sub_agent(),
+            servers: servers.clone(),
         }
     }
 
@@ -277,7 +281,10 @@ impl Hooks for HookRunner {
                 name: "SessionStart hook".to_owned(),
                 text,
             };
-            merged.answer.context.into_iter().map(part).collect()
+            let mut parts: Vec<RestoredPart> =
+                merged.answer.context.into_iter().map(part).collect();
+            parts.extend(runner.servers.restored());
+            parts
         })
     }
 
@@ -293,6 +300,7 @@ impl Hooks for HookRunner {
                 has(HookEvent::PreCompact)
                     || has(HookEvent::PostCompact)
                     || table.has(HookEvent::SessionStart, Some("compact"))
+                    || self.servers.has_listings()
             }
             HookMoment::Prompt => has(HookEvent::UserPromptSubmit),
             HookMoment::Call => has(HookEvent::PreToolUse),

@@ -14,6 +14,7 @@ mod prefix;
 pub mod protocol;
 mod question;
 mod run;
+mod servers;
 mod services;
 mod stream;
 mod surroundings;
@@ -22,10 +23,11 @@ pub use agent::{AgentAsk, AgentError, Resume, open};
 pub use checkpoints::{
     FileRewound, RewindAsk, RewindError, RewindPart, Rewound, rewind, rewind_points,
 };
-pub use client::{Client, ClientTool};
+pub use client::{Client, ClientTool, OutsideTools};
 pub use crew::Lineage;
 pub use dormouse_context::checkpoints::RewindPoint;
 pub use dormouse_engine::HookFuture;
+pub use dormouse_mcp::{ServerConfig, read_servers, server_tools, tool_failure, tool_output};
 pub use dormouse_permit::{Mode, UnknownMode};
 pub use figures::{Figures, ModelFigures};
 pub use handle::{AgentHandle, Commands};

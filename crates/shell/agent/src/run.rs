@@ -72,6 +72,7 @@ impl Agent {
     pub(crate) async fn run(mut self, mut commands: mpsc::Receiver<Ask>) -> Result<(), AgentError> {
         loop {
             let mut state = self.begin_loop();
+            self.servers.announce();
             self.tell_waiting(&mut state);
             let ran = self.serve(&mut state, &mut commands).await;
             match (ran, state.clear) {

@@ -24,6 +24,7 @@ mod reading;
 mod recall;
 mod remark;
 mod search;
+mod servers;
 mod session;
 mod session_cache;
 mod sessions;

@@ -98,6 +98,11 @@ pub enum Remark {
         /// The reason, in words.
         why: String,
     },
+    /// Servers of tools are not started: they stand in a project that is not trusted.
+    ServersUntrusted {
+        /// File they stand in.
+        origin: String,
+    },
     /// The work was done by rules alone.
     WithoutModel {
         /// The reason, in words.

@@ -13,12 +13,16 @@
 //! Every process carries the mark of its session in its environment and further signs, so that
 //! [`Commands::sweep`] finds those that moved to another group, too, and no process of others.
 //!
+//! A [`Piped`] program is spoken with through its standard streams, such as a server of tools. It runs
+//! as the user, without the variables that seem to hold a key; its order names those it needs.
+//!
 //! # Not here
 //! The question whether a line may run: `dormouse-permit`. Lines that only read: [`crate::Sandbox`].
 
 use crate::sandbox::{Confinement, End, SandboxError};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::process::{ChildStderr, ChildStdin, ChildStdout};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +37,12 @@ pub trait Commands: fmt::Debug + Send + Sync {
     /// When the shell or the output file cannot be opened, or nothing confines the line although
     /// the order asks for it.
     fn start(&self, order: &Order) -> Result<Arc<dyn Running>, SandboxError>;
+
+    /// Starts a program and returns its standard streams.
+    ///
+    /// # Errors
+    /// When the program cannot be started.
+    fn converse(&self, order: &PipedOrder) -> Result<Piped, SandboxError>;
 
     /// Runs a line whose output touches no disk, such as one that prints a key. Blocks, at most so
     /// long; `None` if it took longer and was killed.
@@ -71,6 +81,43 @@ pub struct Order {
     pub mark: String,
     /// Files that the line may reach; `None` runs it as the user.
     pub confined_to: Option<Room>,
+}
+
+/// A program to speak with. Its values may be keys, so that no form of it prints them.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PipedOrder {
+    /// Name in the search path, or a path.
+    pub program: String,
+    /// Arguments, as the program gets them.
+    pub arguments: Vec<String>,
+    /// Variables beside those of this process that hold no key.
+    pub variables: Vec<(String, String)>,
+    /// Folder in which it starts.
+    pub directory: PathBuf,
+    /// Mark of the session, for [`Commands::sweep`].
+    pub mark: String,
+}
+
+impl fmt::Debug for PipedOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PipedOrder")
+            .field("program", &self.program)
+            .field("directory", &self.directory)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A program that is spoken with. Its group is killed when its first process ends.
+#[derive(Debug)]
+pub struct Piped {
+    /// Stream that it reads.
+    pub input: ChildStdin,
+    /// Stream that it answers on.
+    pub output: ChildStdout,
+    /// Stream for complaints, which are no part of the conversation.
+    pub errors: ChildStderr,
+    /// The process, to be waited for and stopped; it has no output of its own.
+    pub running: Arc<dyn Running>,
 }
 
 /// Files that a confined line may reach.

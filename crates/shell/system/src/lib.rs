@@ -11,7 +11,7 @@ mod secrets;
 mod system;
 mod world;
 
-pub use commands::{Commands, MARK, Order, Output, Room, Running};
+pub use commands::{Commands, MARK, Order, Output, Piped, PipedOrder, Room, Running};
 pub use error::{FileError, FileResult, Operation, OptionalFile};
 pub use files::{
     Access, AppendFile, DEEPEST_WALK, DirEntry, FileKind, Files, LockGuard, MOST_WALKED, Metadata,

@@ -8,8 +8,8 @@
 //! protocol's own crate, version 1.
 //!
 //! # Not here
-//! The agent itself: `dormouse-agent`. Events as messages: `updates`. Servers of tools that the editor
-//! names: they are left out with a remark.
+//! The agent itself: `dormouse-agent`, which also connects to the servers of tools that the editor names.
+//! Events as messages: `updates`.
 
 mod session;
 mod updates;
@@ -21,10 +21,11 @@ use crate::output::printable_lines;
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
     AgentCapabilities, CancelNotification, Implementation, InitializeResponse, LoadSessionRequest,
-    LoadSessionResponse, NewSessionRequest, NewSessionResponse, PromptCapabilities, PromptRequest,
-    SessionMode, SessionModeState, SetSessionModeRequest, SetSessionModeResponse,
+    LoadSessionResponse, McpCapabilities, NewSessionRequest, NewSessionResponse,
+    PromptCapabilities, PromptRequest, SessionMode, SessionModeState, SetSessionModeRequest,
+    SetSessionModeResponse,
 };
-use dormouse_agent::{AgentAsk, AgentHandle, Mode, Resume, open};
+use dormouse_agent::{AgentAsk, AgentHandle, Mode, Resume, ServerConfig, open, read_servers};
 use dormouse_core::usage::Usd;
 use dormouse_host::Host;
 use serde::Serialize;
@@ -168,17 +169,18 @@ impl Desk<'_> {
             "initialize" => written(&welcome()).map(Some),
             "authenticate" => Ok(Some(json!({}))),
             "session/new" => {
-                self.note_servers(&params);
+                let servers = self.servers(&params);
                 let wish: NewSessionRequest = read(params)?;
-                let folders = wish.additional_directories;
-                self.open(id, Resume::New, &wish.cwd, folders)?;
+                let more = (wish.additional_directories, servers);
+                self.open(id, Resume::New, &wish.cwd, more)?;
                 Ok(None)
             }
             "session/load" => {
-                self.note_servers(&params);
+                let servers = self.servers(&params);
                 let wish: LoadSessionRequest = read(params)?;
                 let named = Resume::Named(wish.session_id.0.to_string());
-                self.open(id, named, &wish.cwd, wish.additional_directories)?;
+                let more = (wish.additional_directories, servers);
+                self.open(id, named, &wish.cwd, more)?;
                 Ok(None)
             }
             "session/set_mode" => {
@@ -205,17 +207,21 @@ impl Desk<'_> {
         found.ok_or_else(|| Problem::params(format!("no session `{id}` is open")))
     }
 
-    /// Says which servers of tools the editor wanted in vain.
-    fn note_servers(&mut self, params: &Value) {
-        let servers = params["mcpServers"].as_array().into_iter().flatten();
-        let names: Vec<&str> = servers
-            .filter_map(|server| server["name"].as_str())
-            .collect();
-        if !names.is_empty() {
-            let names = names.join(", ");
-            self.app
-                .note(&format!("servers of tools are not reached yet: {names}"));
+    /// Servers of tools that the editor names; those that cannot be used are said.
+    fn servers(&mut self, params: &Value) -> Vec<ServerConfig> {
+        let listed = params["mcpServers"].as_array().into_iter().flatten();
+        let named = listed.filter_map(|server| {
+            let name = server["name"].as_str()?.to_owned();
+            Some((name, server.clone()))
+        });
+        let servers = Value::Object(named.collect());
+        // Values of an editor are no patterns: a variable in them stands for itself.
+        let literal = |name: &str| Some(format!("${{{name}}}"));
+        let (servers, faults) = read_servers(&servers, "the editor", &literal);
+        for fault in faults {
+            self.app.note(&printable_lines(&fault.to_string()));
         }
+        servers
     }
 
     /// Begins to open a session; [`Self::opened`] hears of it.
@@ -224,7 +230,7 @@ impl Desk<'_> {
         request: &Value,
         resume: Resume,
         folder: &Path,
-        folders: Vec<PathBuf>,
+        (folders, servers): (Vec<PathBuf>, Vec<ServerConfig>),
     ) -> Result<(), Problem> {
         if !folder.is_absolute() {
             let what = format!("the folder `{}` is not absolute", folder.display());
@@ -238,6 +244,7 @@ impl Desk<'_> {
             mode: self.args.mode,
             attended: true,
             folders,
+            servers,
             budget: self.args.max_budget_usd,
             ..AgentAsk::default()
         };
@@ -305,6 +312,7 @@ fn welcome() -> InitializeResponse {
     let prompts = PromptCapabilities::new().image(true).embedded_context(true);
     let can = AgentCapabilities::new()
         .load_session(true)
+        .mcp_capabilities(McpCapabilities::new().http(true))
         .prompt_capabilities(prompts);
     let me =
         Implementation::new("dormouse", env!("CARGO_PKG_VERSION")).title("Dormouse".to_owned());

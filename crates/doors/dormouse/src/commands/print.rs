@@ -19,7 +19,7 @@ use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
 use args::{InputFormat, OutputFormat};
 use control::Driving;
-use dormouse_agent::protocol::When;
+use dormouse_agent::protocol::{ServerFacts, When};
 use dormouse_agent::{
     AgentAsk, AgentError, AgentHandle, Ask, Client, Command, Event, Told, TurnEnd, open,
 };
@@ -28,6 +28,7 @@ use dormouse_host::{Host, HostError, NoModel};
 use ending::Ending;
 use input::{Incoming, Line};
 use program::{Heard, Wire};
+use serde_json::{Value, json};
 use std::sync::Arc;
 use stream::Stream;
 
@@ -53,11 +54,15 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         .map_err(|error| UserError::of(Exit::Unexpected, &error))?;
     let outcome = runtime.block_on(Box::pin(async {
         let mut wire = Wire::new(app.system.ids.clone(), prompt.is_none());
+        let servers = args.servers(app, &host)?;
         let driving = match &prompt {
             Some(_) => None,
-            None => control::begin(&mut wire, &args.servers(app)?, app).await?,
+            None => control::begin(&mut wire, &servers.in_program, app).await?,
         };
-        let ask = taking_part(ask, args, driving.as_ref());
+        let ask = AgentAsk {
+            servers: servers.others,
+            ..taking_part(ask, args, driving.as_ref())
+        };
         let opening = Box::pin(open(Arc::clone(&host), ask));
         let agent = match wire.during(app, opening).await? {
             Ok(agent) => agent,
@@ -109,6 +114,8 @@ struct Printing<'a> {
     stream: Stream,
     ending: Ending,
     notes: Vec<String>,
+    /// Servers of tools with their states, as they were told last.
+    servers: Vec<ServerFacts>,
     /// Prompts that were sent and have not ended.
     waiting: usize,
     /// Set when no more prompts come.
@@ -145,6 +152,7 @@ impl<'a> Printing<'a> {
         );
         Self {
             ending: Ending::new(&app.system),
+            servers: agent.opened.servers.clone(),
             stream,
             args,
             agent,
@@ -160,7 +168,8 @@ impl<'a> Printing<'a> {
     }
 
     async fn run(mut self, prompt: Option<String>) -> Outcome {
-        self.stream.begin(&self.agent.opened, self.app)?;
+        let servers = self.servers();
+        self.stream.begin(&self.agent.opened, &servers, self.app)?;
         if let Some(prompt) = prompt {
             self.send(vec![Block::text(&prompt)], When::Queue).await?;
             self.last = true;
@@ -220,9 +229,9 @@ impl<'a> Printing<'a> {
                 self.send(content, When::Queue).await?;
             }
             Some(Ok(Incoming::Request { id, request })) => {
-                let (program, driving) = (&self.wire.program, self.driving.as_deref());
-                let commands = self.agent.commands();
-                Driving::requested(program, driving, &commands, &id, &request).await;
+                let (commands, servers) = (self.agent.commands(), self.servers());
+                let session = (&commands, servers.as_slice());
+                Driving::requested(&self.wire.program, session, &id, &request).await;
             }
             // Kinds of a later version, signs of life, and answers, which the wire hands out.
             Some(Ok(Incoming::Nothing | Incoming::Answer { .. })) => {}
@@ -242,6 +251,24 @@ impl<'a> Printing<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Servers inside the program and outside, in the form of Claude Code.
+    fn servers(&self) -> Vec<Value> {
+        let inside = self.driving.iter().flat_map(|driving| driving.servers());
+        let outside = self.servers.iter().map(
+            |server| json!({ "name": server.name, "status": server.status, "error": server.why }),
+        );
+        inside.chain(outside).collect()
+    }
+
+    fn server_changed(&mut self, changed: ServerFacts) {
+        if let Some(why) = &changed.why {
+            let name = &changed.name;
+            self.notes.push(format!("the server {name} is away: {why}"));
+        }
+        self.servers.retain(|server| server.name != changed.name);
+        self.servers.push(changed);
     }
 
     async fn quit(&self, now: bool) {
@@ -285,6 +312,7 @@ impl<'a> Printing<'a> {
                 let (program, commands) = (self.wire.program.clone(), self.agent.commands());
                 tokio::spawn(control::question(program, commands, *wanted));
             }
+            Event::ServerChanged(changed) => self.server_changed(changed),
             Event::Settled { .. } => self.state("running")?,
             Event::TurnEnded(end) => {
                 self.waiting = self.waiting.saturating_sub(1);

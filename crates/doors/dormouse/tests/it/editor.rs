@@ -220,6 +220,43 @@ fn a_session_is_loaded_and_told_again() {
 }
 
 #[test]
+fn servers_of_the_editor_are_reached() {
+    let input = json!({ "name": "mcp__larder__echo", "arguments": { "text": "cheese" } });
+    let script = [
+        calls("ToolSearch", &json!({ "query": "echo" })),
+        calls("CallTool", &input),
+        says("Cheese."),
+    ];
+    let scene = Scene::new(&script, &[("server.sh", dormouse_testkit::SHELL_SERVER)]);
+    let mut editor = Editor::new(&scene);
+    let home = scene.machine.home();
+    let server = json!({
+        "name": "larder", "command": "/bin/bash", "args": [home.join("server.sh"), home.join("started")],
+        "env": [{ "name": "SERVER_KEY", "value": "of-the-editor" }],
+    });
+    let params = json!({ "cwd": home.join("project"), "mcpServers": [server] });
+    let opened: NewSessionResponse = editor.call("session/new", &params);
+    let request = editor.prompt(opened.session_id.0.as_ref(), "what is there?");
+    let asked = editor.decide("once");
+    assert!(
+        asked
+            .tool_call
+            .fields
+            .title
+            .unwrap()
+            .contains("mcp__larder__echo")
+    );
+    let _ended: PromptResponse = editor.answer(request);
+    assert_eq!(editor.words(), "Cheese.");
+    let updates = format!("{:?}", editor.updates);
+    assert!(
+        updates.contains("echo cheese of ") && updates.contains("key of-the-editor"),
+        "{updates}"
+    );
+    editor.close();
+}
+
+#[test]
 fn a_session_that_opens_slowly_keeps_nothing_waiting() {
     let hook = "[[hooks.SessionStart]]\nhooks = [{ type = \"command\", command = \"until [ -e go ]; do sleep 0.02; done\" }]\n";
     let scene = Scene::new(&[], &[(".dormouse/settings.toml", hook)]);

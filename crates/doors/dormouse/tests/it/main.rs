@@ -50,6 +50,8 @@ mod questions;
 mod readme;
 mod screens;
 #[cfg(test)]
+mod servers;
+#[cfg(test)]
 mod session;
 #[cfg(test)]
 mod simulator;

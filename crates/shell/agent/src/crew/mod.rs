@@ -22,7 +22,7 @@ mod tests;
 mod worktree;
 
 use crate::agent::{AgentAsk, Resume, open};
-use crate::client::ClientTool;
+use crate::client::{ClientTool, OutsideTools};
 use crate::handle::{AgentHandle, Commands};
 use crate::judge::Judging;
 use crate::protocol::{Event, TaskState};
@@ -91,6 +91,28 @@ enum State {
 /// Largest file of such facts, in bytes.
 const LARGEST_FACTS: u64 = 64 * 1024;
 
+impl OutsideTools for Crew {
+    fn offered(&self) -> Vec<ClientTool> {
+        vec![self.0.tool.clone()]
+    }
+
+    fn only_reads(&self, tool: &str) -> Option<bool> {
+        (tool == AGENT).then_some(self.0.tool.only_reads)
+    }
+
+    fn run(&self, call: ToolCall) -> ToolFuture {
+        let crew = self.clone();
+        Box::pin(async move {
+            let answer = crew.answer(&call).await;
+            let is_error = answer.is_err();
+            ToolOutput {
+                is_error,
+                ..ToolOutput::text(call.id, answer.unwrap_or_else(|why| why))
+            }
+        })
+    }
+}
+
 impl Crew {
     /// Sub-agents of an agent; `None` at the deepest.
     pub(crate) fn new(
@@ -116,11 +138,6 @@ impl Crew {
         })))
     }
 
-    /// The tool by which they are asked.
-    pub(crate) fn tool(&self) -> &ClientTool {
-        &self.0.tool
-    }
-
     /// Words about the agents that are defined, for the beginning of a session; `None` if there are
     /// none. They are no part of the tool's description: the prefix is the same over projects.
     pub(crate) fn listing(&self) -> Option<String> {
@@ -133,19 +150,6 @@ impl Crew {
             let _always = write!(text, "\n- {}: {}", one.name, one.description);
         }
         Some(text)
-    }
-
-    /// Carries out a call.
-    pub(crate) fn run(&self, call: ToolCall) -> ToolFuture {
-        let crew = self.clone();
-        Box::pin(async move {
-            let answer = crew.answer(&call).await;
-            let is_error = answer.is_err();
-            ToolOutput {
-                is_error,
-                ..ToolOutput::text(call.id, answer.unwrap_or_else(|why| why))
-            }
-        })
     }
 
     async fn answer(&self, call: &ToolCall) -> Result<String, String> {
@@ -325,6 +329,9 @@ impl Crew {
             folders: ask.folders.clone(),
             system: definition.map(|one| one.system.clone()),
             client: ask.client.clone(),
+            // The connections of this agent are shared.
+            servers: Vec::new(),
+            only_given_servers: true,
             append_system: Some(TASK.to_owned()),
             most_requests: definition
                 .and_then(|one| one.most_requests)

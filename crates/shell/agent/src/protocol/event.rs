@@ -165,6 +165,8 @@ pub enum Event {
         /// State it is in.
         state: TaskState,
     },
+    /// A server of tools was connected, or is away.
+    ServerChanged(ServerFacts),
     /// Usage of a response.
     Usage {
         /// Id of the response, if it has one.
@@ -246,6 +248,23 @@ pub struct OpenedSession {
     pub folder: String,
     /// Names of the tools.
     pub tools: Vec<String>,
+    /// Servers of tools, which may still be on their way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<ServerFacts>,
+}
+
+/// State of a server of tools.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerFacts {
+    /// Name of the server.
+    pub name: String,
+    /// `pending`, `connected` or `failed`.
+    pub status: String,
+    /// Reason of a failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Number of its tools.
+    pub tools: usize,
 }
 
 /// Side that words of the user's role come from.

@@ -22,8 +22,8 @@ mod teller;
 
 pub use command::{Answers, Ask, Attachment, Command, EffortLevel, Lifetime, RewindWhat, When};
 pub use event::{
-    DeltaKind, Event, LayerName, OpenedSession, PermissionRequest, QuestionRequest, Side,
-    TaskState, Told, TurnEnd,
+    DeltaKind, Event, LayerName, OpenedSession, PermissionRequest, QuestionRequest, ServerFacts,
+    Side, TaskState, Told, TurnEnd,
 };
 pub use teller::{Teller, rebuild};
 

@@ -63,6 +63,7 @@ impl Agent {
             crew.close().await;
         }
         // Also where the rest fails: no process outlives its session.
+        self.servers.close().await;
         self.tools.close();
         self.hooks.session_end(reason).await;
         let learnt = match &mut self.learning {

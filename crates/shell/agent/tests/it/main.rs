@@ -16,6 +16,7 @@ mod kit;
 mod limits;
 mod people;
 mod recall;
+mod servers;
 mod switches;
 mod takeover;
 mod turns;

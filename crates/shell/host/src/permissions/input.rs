@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 
 /// Tools that change nothing outside the conversation and the memory beside it, whose own guard and
 /// journal watch over every write.
-const HARMLESS: [&str; 7] = [
+const HARMLESS: [&str; 8] = [
     "Memory",
     "TodoWrite",
     "AskUserQuestion",
     "SearchMemory",
+    "ToolSearch",
     "ExitPlanMode",
     "EnterPlanMode",
     // The calls of a sub-agent are judged one by one.

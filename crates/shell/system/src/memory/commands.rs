@@ -2,7 +2,7 @@
 
 use super::files::MemoryFiles;
 use super::world::locked;
-use crate::commands::{Commands, Order, Output, Running};
+use crate::commands::{Commands, Order, Output, Piped, PipedOrder, Running};
 use crate::files::{Access, Files as _};
 use crate::sandbox::{Confinement, End, SandboxError};
 use std::collections::BTreeMap;
@@ -69,6 +69,15 @@ impl Commands for ScriptedCommands {
             kept: text.len() as u64,
             confined: order.confined_to.is_some(),
         }))
+    }
+
+    /// Streams of a process cannot be made without one.
+    fn converse(&self, order: &PipedOrder) -> Result<Piped, SandboxError> {
+        Err(SandboxError::Start {
+            program: order.program.clone(),
+            directory: order.directory.clone(),
+            source: io::ErrorKind::NotFound.into(),
+        })
     }
 
     fn capture(

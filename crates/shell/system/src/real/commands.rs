@@ -12,7 +12,7 @@ use super::confine::{Reading, confine_this_thread};
 use super::files::RealFiles;
 use super::sandbox::{end_of, kill_group, wait_without_reaping};
 use super::sweep::{Thread, sweep};
-use crate::commands::{Commands, MARK, Order, Output, Room, Running};
+use crate::commands::{Commands, MARK, Order, Output, Piped, PipedOrder, Room, Running};
 use crate::files::{Access, AppendFile, Files as _};
 use crate::sandbox::{Confinement, End, SandboxError};
 use crate::secrets::is_secret_variable;
@@ -72,8 +72,8 @@ impl Commands for RealCommands {
         let (confinement, child) = spawn(command, order, &failed)?;
         let group = child.id();
         let state = Arc::new(Shared::default());
-        let watched =
-            copy(reader, file, order.output_limit, &state).and_then(|()| watch(child, &state));
+        let watched = copy(reader, file, order.output_limit, &state)
+            .and_then(|()| watch(child, &state, Rest::Stays));
         if let Err(error) = watched {
             // Without a watcher the line could not be ended.
             kill_group(group);
@@ -84,6 +84,10 @@ impl Commands for RealCommands {
             state,
             confinement,
         }))
+    }
+
+    fn converse(&self, order: &PipedOrder) -> Result<Piped, SandboxError> {
+        super::piped::converse(order)
     }
 
     fn capture(
@@ -158,7 +162,7 @@ fn spawn(
 
 /// State of a line, shared with its threads.
 #[derive(Debug, Default)]
-struct Shared {
+pub(super) struct Shared {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -171,6 +175,13 @@ struct State {
 }
 
 impl Shared {
+    /// State of a program whose output goes elsewhere: there is nothing to wait for behind its end.
+    pub(super) fn drained() -> Arc<Self> {
+        let shared = Self::default();
+        shared.lock().drained = true;
+        Arc::new(shared)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -182,7 +193,7 @@ impl Shared {
 }
 
 #[derive(Debug)]
-struct RealRunning {
+pub(super) struct RealRunning {
     group: u32,
     state: Arc<Shared>,
     confinement: Confinement,
@@ -224,6 +235,14 @@ impl Running for RealRunning {
 }
 
 impl RealRunning {
+    pub(super) fn unconfined(group: u32, state: &Arc<Shared>) -> Self {
+        Self {
+            group,
+            state: Arc::clone(state),
+            confinement: Confinement::None("the user set the program up".to_owned()),
+        }
+    }
+
     fn pause<'a>(&self, state: MutexGuard<'a, State>, most: Duration) -> MutexGuard<'a, State> {
         let waited = self.state.changed.wait_timeout(state, most);
         waited.unwrap_or_else(PoisonError::into_inner).0
@@ -268,12 +287,24 @@ fn copy(
     thread.spawn(work).map(drop)
 }
 
-/// Waits for the line. Its group is left alone: a server that the line started in the background is
-/// meant to stay.
-fn watch(mut child: Child, state: &Arc<Shared>) -> io::Result<()> {
+/// Processes that are left in a group when its first one ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// A server that the line started in the background is meant to stay.
+    Stays,
+    /// Helpers of a program are of no use without it.
+    Killed,
+}
+
+/// Waits for the end of a line or program.
+pub(super) fn watch(mut child: Child, state: &Arc<Shared>, rest: Rest) -> io::Result<()> {
     let state = Arc::clone(state);
     let work = move || {
         wait_without_reaping(&child);
+        if rest == Rest::Killed {
+            // Before it is reaped: its number is still the group's.
+            kill_group(child.id());
+        }
         // Reaped under the lock: no one must signal the number afterwards.
         let mut locked = state.lock();
         let end = end_of(&child.wait());

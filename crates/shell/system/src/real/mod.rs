@@ -12,6 +12,7 @@ mod files;
 #[cfg(target_os = "linux")]
 mod hidden;
 mod opened;
+mod piped;
 mod processes;
 mod queue;
 #[cfg(unix)]

@@ -3,9 +3,10 @@
 use crate::app::App;
 use crate::error::{Exit, Failure, UserError};
 use clap::{ArgGroup, ValueEnum};
-use dormouse_agent::{AgentAsk, Mode, Resume, UnknownMode};
+use dormouse_agent::{AgentAsk, Mode, Resume, ServerConfig, UnknownMode};
 use dormouse_core::id::SessionId;
 use dormouse_core::usage::Usd;
+use dormouse_host::Host;
 use serde_json::Value;
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Read as _};
@@ -111,6 +112,9 @@ pub struct Args {
     /// Take over from an overloaded model with this one
     #[arg(hide_short_help = true, long, value_name = "NAME", requires = "work")]
     pub(super) fallback_model: Option<String>,
+    /// Connect to the servers of --mcp-config only
+    #[arg(hide_short_help = true, long, requires = "work")]
+    strict_mcp_config: bool,
     /// Accepted for programs that set it; stream-json is always complete
     #[arg(long, hide = true)]
     verbose: bool,
@@ -178,33 +182,34 @@ impl Args {
         self.permission_prompt_tool.as_deref() == Some("stdio")
     }
 
-    /// Names of the servers that live in the program.
-    pub(super) fn servers(&self, app: &mut App) -> Result<Vec<String>, Failure> {
-        let mut names = Vec::new();
-        for given in &self.mcp_config {
-            let text = if given.trim_start().starts_with('{') {
-                given.clone()
+    /// Servers that the command line names.
+    pub(super) fn servers(&self, app: &App, host: &Host) -> Result<GivenServers, Failure> {
+        let mut given = GivenServers::default();
+        for named in &self.mcp_config {
+            let (text, origin) = if named.trim_start().starts_with('{') {
+                (named.clone(), "--mcp-config".to_owned())
             } else {
-                let read = app.system.files.read(Path::new(given), LONGEST_INPUT);
+                let read = app.system.files.read(Path::new(named), LONGEST_INPUT);
                 let bytes = read.map_err(|error| UserError::of(Exit::Unreadable, &error))?;
-                String::from_utf8_lossy(&bytes).into_owned()
+                (
+                    String::from_utf8_lossy(&bytes).into_owned(),
+                    format!("`{named}`"),
+                )
             };
-            let config: Value = serde_json::from_str(&text).map_err(|error| {
+            let mut config: Value = serde_json::from_str(&text).map_err(|error| {
                 let what = format!("--mcp-config is no JSON: {error}");
                 UserError::new(Exit::Usage, what)
             })?;
-            let servers = config["mcpServers"].as_object().into_iter().flatten();
-            for (name, server) in servers {
-                if server["type"] == "sdk" {
-                    names.push(name.clone());
-                } else {
-                    app.note(&format!(
-                        "the server {name} is left out: only servers inside the program are reached"
-                    ));
-                }
+            if let Some(servers) = config["mcpServers"].as_object_mut() {
+                let in_program = |server: &Value| server["type"] == "sdk";
+                let names = servers.iter().filter(|(_, server)| in_program(server));
+                given.in_program.extend(names.map(|(name, _)| name.clone()));
+                servers.retain(|_, server| !in_program(server));
             }
+            let servers = host.read_servers(&config["mcpServers"], &origin);
+            given.others.extend(servers);
         }
-        Ok(names)
+        Ok(given)
     }
 
     fn resume(&self) -> Resume {
@@ -244,9 +249,19 @@ impl Args {
                 .map(|most| usize::try_from(most).unwrap_or(usize::MAX)),
             budget: self.max_budget_usd,
             one_shot: self.input_format == InputFormat::Text,
+            only_given_servers: self.strict_mcp_config,
             ..AgentAsk::default()
         })
     }
+}
+
+/// Servers that a command line names.
+#[derive(Debug, Default)]
+pub(super) struct GivenServers {
+    /// Names of those that live in the program.
+    pub(super) in_program: Vec<String>,
+    /// Processes, and servers that are reached over HTTP.
+    pub(super) others: Vec<ServerConfig>,
 }
 
 /// The command line of a program that sends lines of JSON, without the options that this version
@@ -328,13 +343,13 @@ mod tests {
         let line = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
         let given = line(
             "dormouse --output-format stream-json --verbose --setting-sources user --input-format \
-             stream-json --thinking=adaptive --strict-mcp-config --permission-mode plan",
+             stream-json --thinking=adaptive --strict-settings --permission-mode plan",
         );
         let (kept, left_out) = known_only(&Cli::command(), given);
         let expected = "dormouse --output-format stream-json --verbose --input-format stream-json \
                         --permission-mode plan";
         assert_eq!(kept, line(expected));
-        let names = ["--setting-sources", "--thinking", "--strict-mcp-config"];
+        let names = ["--setting-sources", "--thinking", "--strict-settings"];
         assert_eq!(left_out, names);
         let typed = line("dormouse --output-fromat json -p hi");
         let (kept, left_out) = known_only(&Cli::command(), typed.clone());

@@ -16,7 +16,9 @@ use super::servers::Servers;
 use crate::app::App;
 use crate::error::Failure;
 use dormouse_agent::protocol::{Answers, Lifetime, PermissionRequest, QuestionRequest};
-use dormouse_agent::{ASK_USER, Client, ClientTool, Command, Commands, HookFuture, Mode};
+use dormouse_agent::{
+    ASK_USER, Client, ClientTool, Command, Commands, HookFuture, Mode, OutsideTools,
+};
 use dormouse_drive::{ToolCall, ToolFuture};
 use dormouse_host::{HookEvent, HookTable};
 use serde_json::{Value, json};
@@ -146,9 +148,18 @@ impl Client for Driving {
         // The runner of hooks has the time.
         Box::pin(async move { program.ask(request, None).await })
     }
+}
 
-    fn tools(&self) -> &[ClientTool] {
-        self.servers.tools()
+impl OutsideTools for Driving {
+    fn offered(&self) -> Vec<ClientTool> {
+        self.servers.tools().to_vec()
+    }
+
+    fn only_reads(&self, tool: &str) -> Option<bool> {
+        let mut tools = self.servers.tools().iter();
+        tools
+            .find(|known| known.name == tool)
+            .map(|known| known.only_reads)
     }
 
     fn run(&self, call: ToolCall) -> ToolFuture {
@@ -157,11 +168,15 @@ impl Client for Driving {
 }
 
 impl Driving {
+    /// Servers inside the program, with their states.
+    pub(super) fn servers(&self) -> Vec<Value> {
+        self.servers.states()
+    }
+
     /// Answers a request of the program while the session is open.
     pub(super) async fn requested(
         program: &Program,
-        driving: Option<&Self>,
-        commands: &Commands,
+        (commands, servers): (&Commands, &[Value]),
         id: &str,
         request: &Value,
     ) {
@@ -195,9 +210,7 @@ impl Driving {
                 }
                 None => Err("the request names no task".to_owned()),
             },
-            "mcp_status" => Ok(json!({
-                "mcpServers": driving.map(|driving| driving.servers.states()).unwrap_or_default(),
-            })),
+            "mcp_status" => Ok(json!({ "mcpServers": servers })),
             "initialize" => Err("the session is open already".to_owned()),
             other => Err(format!("requests of the kind `{other}` are not known here")),
         };

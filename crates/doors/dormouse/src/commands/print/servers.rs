@@ -7,12 +7,10 @@
 //! named. Tools are called `mcp__<server>__<tool>`, as rules know them.
 //!
 //! # Not here
-//! Servers that are processes or reached over the network.
+//! Servers that are processes or reached over the network: the agent connects to those.
 
 use super::program::{Answer, Program};
-use dormouse_agent::ClientTool;
-use dormouse_context::offload::ToolOutput;
-use dormouse_core::block::Block;
+use dormouse_agent::{ClientTool, server_tools, tool_failure, tool_output};
 use dormouse_drive::{ToolCall, ToolFuture};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -24,8 +22,6 @@ use std::time::Duration;
 const PROTOCOL: &str = "2025-06-18";
 /// Time for the answers of a server at the beginning: the user waits for it.
 const GREETING: Duration = Duration::from_secs(10);
-/// Tools of one server at most; a list without end must not fill the prompt.
-const MOST_TOOLS: usize = 200;
 
 /// Servers of the program.
 #[derive(Debug)]
@@ -35,6 +31,8 @@ pub(super) struct Servers {
     /// Server and its own name for a tool, by the name that the model knows.
     places: HashMap<String, (String, String)>,
     states: Vec<(String, Result<(), String>)>,
+    /// Tools that are left out, each with its reason.
+    faults: Vec<String>,
     next: Arc<AtomicU64>,
 }
 
@@ -46,6 +44,7 @@ impl Servers {
             tools: Vec::new(),
             places: HashMap::new(),
             states: Vec::new(),
+            faults: Vec::new(),
             next: Arc::default(),
         };
         for name in names {
@@ -67,7 +66,9 @@ impl Servers {
                 "the tools of the server {name} are left out: {why}"
             ))
         };
-        self.states.iter().filter_map(fault).collect()
+        let tools = self.faults.iter();
+        let tools = tools.map(|fault| format!("a tool is left out: {fault}"));
+        self.states.iter().filter_map(fault).chain(tools).collect()
     }
 
     /// Servers with their states, as programs ask for them.
@@ -93,25 +94,17 @@ impl Servers {
             .call(server, "tools/list", &json!({}), Some(GREETING))
             .await?;
         let tools = listed["tools"].as_array().map(Vec::as_slice);
-        for tool in tools.unwrap_or_default().iter().take(MOST_TOOLS) {
-            let Some(name) = tool["name"].as_str() else {
-                continue;
-            };
-            let full = format!("mcp__{server}__{name}");
-            let mut schema = tool["inputSchema"].clone();
-            if !schema.is_object() {
-                schema = json!({ "type": "object" });
-            }
-            let description = tool["description"].as_str().unwrap_or_default();
+        let (tools, faults) = server_tools(server, tools.unwrap_or_default());
+        self.faults
+            .extend(faults.into_iter().map(|why| format!("{server}: {why}")));
+        for tool in tools {
             self.tools.push(ClientTool {
-                definition: json!({
-                    "name": full, "description": description, "input_schema": schema,
-                }),
-                only_reads: tool["annotations"]["readOnlyHint"] == true,
-                name: full.clone(),
+                definition: tool.definition(),
+                only_reads: tool.only_reads,
+                name: tool.name.clone(),
             });
             self.places
-                .insert(full, (server.to_owned(), name.to_owned()));
+                .insert(tool.name, (server.to_owned(), tool.own_name));
         }
         Ok(())
     }
@@ -159,53 +152,15 @@ impl Servers {
         let place = self.places.get(&call.tool);
         let Some((server, name)) = place else {
             let text = format!("There is no tool `{}`.", call.tool);
-            let output = ToolOutput {
-                is_error: true,
-                ..ToolOutput::text(call.id, text)
-            };
-            return Box::pin(std::future::ready(output));
+            return Box::pin(std::future::ready(tool_failure(call.id, text)));
         };
         let params = json!({ "name": name, "arguments": block["input"] });
         let answer = self.call(server, "tools/call", &params, None);
         Box::pin(async move {
             match answer.await {
-                Ok(result) => output(call, &result),
-                Err(why) => ToolOutput {
-                    is_error: true,
-                    ..ToolOutput::text(call.id, format!("The tool failed: {why}"))
-                },
+                Ok(result) => tool_output(call.id, &result),
+                Err(why) => tool_failure(call.id, format!("The tool failed: {why}")),
             }
         })
-    }
-}
-
-/// Result of a call as the conversation takes it: text, with images beside it.
-fn output(call: ToolCall, result: &Value) -> ToolOutput {
-    let mut texts = Vec::new();
-    let mut media = Vec::new();
-    for part in result["content"].as_array().into_iter().flatten() {
-        match part["type"].as_str() {
-            Some("text") => texts.push(part["text"].as_str().unwrap_or_default().to_owned()),
-            Some("image") => {
-                let source = json!({
-                    "type": "base64", "media_type": part["mimeType"], "data": part["data"],
-                });
-                let image = json!({ "type": "image", "source": source });
-                match Block::from_value(&image) {
-                    Ok(block) => media.push(block),
-                    Err(_) => texts.push("[an image that cannot be shown]".to_owned()),
-                }
-            }
-            // Resources and later kinds: the model gets what there is.
-            _ => texts.push(part.to_string()),
-        }
-    }
-    if texts.is_empty() && media.is_empty() && !result["structuredContent"].is_null() {
-        texts.push(result["structuredContent"].to_string());
-    }
-    ToolOutput {
-        is_error: result["isError"] == true || result["is_error"] == true,
-        media,
-        ..ToolOutput::text(call.id, texts.join("\n"))
     }
 }

@@ -37,7 +37,12 @@ impl Stream {
     }
 
     /// First line: the session and its surroundings.
-    pub(super) fn begin(&self, opened: &OpenedSession, app: &mut App) -> Outcome {
+    pub(super) fn begin(
+        &self,
+        opened: &OpenedSession,
+        servers: &[Value],
+        app: &mut App,
+    ) -> Outcome {
         self.line(
             json!({
                 "type": "system",
@@ -45,7 +50,7 @@ impl Stream {
                 "cwd": opened.folder,
                 "model": opened.model,
                 "tools": opened.tools,
-                "mcp_servers": [],
+                "mcp_servers": servers,
                 "permissionMode": opened.mode.foreign_name(),
                 "slash_commands": [],
                 "skills": [],

@@ -4,11 +4,12 @@ use super::settings;
 use crate::settings::choice::Provider;
 use crate::settings::setting::{
     Def, Key, Need, Scope, Setting, Unit, choice, count, flag, list, money, optional_count,
-    optional_percent, optional_tokens, secret, structure, text, var,
+    optional_percent, optional_tokens, seconds, secret, structure, text, var,
 };
 use crate::settings::value::{Percent, Secret};
 use crate::units::Tokens;
 use crate::usage::Usd;
+use std::time::Duration;
 
 settings! {
     /// Directory of everything Dormouse keeps; `~/.dormouse` if unset.
@@ -129,9 +130,13 @@ settings! {
     /// Commands run at certain events.
     HOOKS: Option<toml::Value> = "hooks", structure().scope(Scope::TrustedProject).combined();
 
-    /// MCP servers to connect to, by name.
+    /// Servers of tools (MCP) to connect to, by name: a `command` with `args` and `env`, or a `url` with
+    /// `headers`. Those of `.mcp.json` in a trusted project are read too.
     MCP_SERVERS: Option<toml::Value> = "mcp_servers",
-        structure().scope(Scope::TrustedProject).combined().hidden();
+        structure().scope(Scope::TrustedProject).combined();
+
+    /// Longest time of one call of a server's tool; it is cancelled then.
+    MCP_CALL_TIMEOUT: Duration = "mcp.call_timeout", seconds(600).scope(Scope::TrustedProject);
 
     /// Agents defined here instead of in files, by name.
     AGENTS_DEFINITIONS: Option<toml::Value> = "agents.definitions",
