@@ -89,10 +89,8 @@ pub struct AgentAsk {
     pub system: Option<String>,
     /// Hooks and tools that the client brings.
     pub client: Option<Arc<dyn Client>>,
-    /// Servers of tools that the client names, before those of the settings.
-    pub servers: Vec<ServerConfig>,
-    /// True if the servers of settings and project are left out.
-    pub only_given_servers: bool,
+    /// Servers of tools that the client names.
+    pub servers: ServerAsk,
     /// Words that follow the system prompt.
     pub append_system: Option<String>,
     /// Most requests of one turn of the user; `None` for no limit.
@@ -103,6 +101,15 @@ pub struct AgentAsk {
     pub one_shot: bool,
     /// Place in the tree of a session's agents.
     pub lineage: Lineage,
+}
+
+/// Servers of tools that a client names.
+#[derive(Clone, Debug, Default)]
+pub struct ServerAsk {
+    /// Servers that go before those of settings and project.
+    pub given: Vec<ServerConfig>,
+    /// True if those of settings and project are left out.
+    pub only_given: bool,
 }
 
 impl Default for AgentAsk {
@@ -120,8 +127,7 @@ impl Default for AgentAsk {
             folders: Vec::new(),
             system: None,
             client: None,
-            servers: Vec::new(),
-            only_given_servers: false,
+            servers: ServerAsk::default(),
             append_system: None,
             most_requests: None,
             budget: None,
@@ -203,7 +209,6 @@ impl Agent {
             tools: &offered,
         };
         let prefix = prefix::render(&texts, toolset, &judge.rules(), &words)?;
-        let names = tool_names(&judge, toolset, words.tools);
         let place = host.session_folder(&id)?;
         let places = AgentPlaces {
             folder: folder.clone(),
@@ -262,7 +267,7 @@ impl Agent {
             model: session.model().to_owned(),
             mode: judge.mode(),
             folder: folder.display().to_string(),
-            tools: names,
+            tools: tool_names(&judge, toolset, &offered),
             servers: servers.facts(),
         };
         let agent = Self {

@@ -19,7 +19,7 @@ mod services;
 mod stream;
 mod surroundings;
 
-pub use agent::{AgentAsk, AgentError, Resume, open};
+pub use agent::{AgentAsk, AgentError, Resume, ServerAsk, open};
 pub use checkpoints::{
     FileRewound, RewindAsk, RewindError, RewindPart, Rewound, rewind, rewind_points,
 };

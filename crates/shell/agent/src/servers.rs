@@ -102,8 +102,8 @@ impl ServerTools {
                 ..above.clone()
             };
         }
-        let mut configs = ask.servers.clone();
-        if !ask.only_given_servers {
+        let mut configs = ask.servers.given.clone();
+        if !ask.servers.only_given {
             configs.extend(host.servers());
         }
         let news = Arc::new(News {

@@ -1,6 +1,11 @@
 //! A server of tools for the tests, on the standard streams: it adds, waits and dies. With the argument
 //! `old` it knows the older protocol only.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a program of its own, which leaves signs on the disk for the tests"
+)]
+
 #[path = "../tests/it/calculator.rs"]
 mod calculator;
 

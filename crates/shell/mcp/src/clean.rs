@@ -159,10 +159,8 @@ fn is_visible(char: char) -> bool {
 /// Makes the texts of a schema harmless, in place.
 fn harmless(value: &mut Value) {
     match value {
-        Value::String(given) => {
-            if !given.chars().all(is_visible) {
-                *given = text(given, LONGEST_DESCRIPTION);
-            }
+        Value::String(given) if !given.chars().all(is_visible) => {
+            *given = text(given, LONGEST_DESCRIPTION);
         }
         Value::Array(items) => items.iter_mut().for_each(harmless),
         Value::Object(members) => {

@@ -241,9 +241,7 @@ impl Link {
     /// known type, and must not cost the others.
     async fn page(&self, cursor: Option<String>) -> Result<Value, String> {
         let page = PaginatedRequestParams::default().with_cursor(cursor);
-        let mut request = ListToolsRequest::default();
-        request.params = Some(page);
-        let request = ClientRequest::ListToolsRequest(request);
+        let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(page));
         let answer = self.service.peer().send_request(request).await;
         let answer = match answer.map_err(|error| self.fault(&error))? {
             ServerResult::ListToolsResult(page) => serde_json::to_value(page),

@@ -104,12 +104,11 @@ impl Parts {
             (Some(text), _) => self.say(format!("{uri}:\n{text}")),
             (None, Some(blob)) => {
                 let image = json!({ "mimeType": resource["mimeType"], "data": blob });
-                match self.image(&image) {
-                    Ok(block) => self.media.push(block),
-                    Err(_) => {
-                        let bytes = blob.len() / 4 * 3;
-                        self.say(format!("[{uri}: {bytes} bytes that are no text]"));
-                    }
+                if let Ok(block) = self.image(&image) {
+                    self.media.push(block);
+                } else {
+                    let bytes = blob.len() / 4 * 3;
+                    self.say(format!("[{uri}: {bytes} bytes that are no text]"));
                 }
             }
             (None, None) => self.say(format!("[{uri}]")),

@@ -23,7 +23,7 @@ const CONNECT: Duration = Duration::from_secs(30);
 /// Pause after the second failure in a row; the first has none.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// Longest pause between two attempts.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// State of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]

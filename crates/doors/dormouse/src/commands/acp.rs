@@ -25,7 +25,9 @@ use agent_client_protocol_schema::v1::{
     PromptCapabilities, PromptRequest, SessionMode, SessionModeState, SetSessionModeRequest,
     SetSessionModeResponse,
 };
-use dormouse_agent::{AgentAsk, AgentHandle, Mode, Resume, ServerConfig, open, read_servers};
+use dormouse_agent::{
+    AgentAsk, AgentHandle, Mode, Resume, ServerAsk, ServerConfig, open, read_servers,
+};
 use dormouse_core::usage::Usd;
 use dormouse_host::Host;
 use serde::Serialize;
@@ -244,7 +246,10 @@ impl Desk<'_> {
             mode: self.args.mode,
             attended: true,
             folders,
-            servers,
+            servers: ServerAsk {
+                given: servers,
+                ..ServerAsk::default()
+            },
             budget: self.args.max_budget_usd,
             ..AgentAsk::default()
         };

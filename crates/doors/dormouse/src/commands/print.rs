@@ -59,10 +59,8 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
             Some(_) => None,
             None => control::begin(&mut wire, &servers.in_program, app).await?,
         };
-        let ask = AgentAsk {
-            servers: servers.others,
-            ..taking_part(ask, args, driving.as_ref())
-        };
+        let mut ask = taking_part(ask, args, driving.as_ref());
+        ask.servers.given = servers.others;
         let opening = Box::pin(open(Arc::clone(&host), ask));
         let agent = match wire.during(app, opening).await? {
             Ok(agent) => agent,

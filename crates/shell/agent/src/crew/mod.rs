@@ -21,7 +21,7 @@ mod member;
 mod tests;
 mod worktree;
 
-use crate::agent::{AgentAsk, Resume, open};
+use crate::agent::{AgentAsk, Resume, ServerAsk, open};
 use crate::client::{ClientTool, OutsideTools};
 use crate::handle::{AgentHandle, Commands};
 use crate::judge::Judging;
@@ -330,8 +330,10 @@ impl Crew {
             system: definition.map(|one| one.system.clone()),
             client: ask.client.clone(),
             // The connections of this agent are shared.
-            servers: Vec::new(),
-            only_given_servers: true,
+            servers: ServerAsk {
+                only_given: true,
+                ..ServerAsk::default()
+            },
             append_system: Some(TASK.to_owned()),
             most_requests: definition
                 .and_then(|one| one.most_requests)

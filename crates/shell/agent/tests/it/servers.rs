@@ -59,6 +59,10 @@ fn started(kit: &Kit) -> Vec<String> {
     kit.text("started").lines().map(str::to_owned).collect()
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "processes are files of the kernel"
+)]
 fn runs(pid: &str) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/stat"));
     status.is_ok_and(|text| !text.contains(") Z "))

@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::error::{Exit, Failure, UserError};
 use clap::{ArgGroup, ValueEnum};
-use dormouse_agent::{AgentAsk, Mode, Resume, ServerConfig, UnknownMode};
+use dormouse_agent::{AgentAsk, Mode, Resume, ServerAsk, ServerConfig, UnknownMode};
 use dormouse_core::id::SessionId;
 use dormouse_core::usage::Usd;
 use dormouse_host::Host;
@@ -249,7 +249,10 @@ impl Args {
                 .map(|most| usize::try_from(most).unwrap_or(usize::MAX)),
             budget: self.max_budget_usd,
             one_shot: self.input_format == InputFormat::Text,
-            only_given_servers: self.strict_mcp_config,
+            servers: ServerAsk {
+                only_given: self.strict_mcp_config,
+                ..ServerAsk::default()
+            },
             ..AgentAsk::default()
         })
     }
