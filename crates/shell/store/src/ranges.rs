@@ -43,13 +43,17 @@ pub(crate) fn read(
     if let Some(records) = read_from(file, range.offset, end, range, issues)? {
         return Ok(records);
     }
-    let by_number = match find_seq(file, end, range.first, &range.first_id)? {
-        Some(offset) => Some(offset),
-        None => find_id(file, end, &range.first_id)?,
+    let by_number = find_seq(file, end, range.first, &range.first_id)?;
+    let first = match by_number {
+        Numbered::At(offset) => Some(offset),
+        Numbered::Other | Numbered::Lost { .. } => find_id(file, end, &range.first_id)?,
     };
-    let records = match by_number {
-        Some(offset) => read_from(file, offset, end, range, issues)?,
-        None => read_rest(file, end, range, issues)?,
+    let records = match (first, by_number) {
+        (Some(offset), _) => read_from(file, offset, end, range, issues)?,
+        (None, by_number) => match read_rest(file, end, range, issues)? {
+            Some(records) => Some(records),
+            None => read_behind(file, by_number, end, range, issues)?,
+        },
     };
     if records.is_none() {
         let what = Trouble::RangeNotFound {
@@ -138,7 +142,8 @@ fn read_rest(
     range: &KeptRange,
     issues: &mut Issues,
 ) -> FileResult<Option<Vec<Record>>> {
-    if range.first.is_offset() || range.offset >= end {
+    // A range of one record has no rest: lines without a number behind it belong to others.
+    if range.first == range.last || range.first.is_offset() || range.offset >= end {
         return Ok(None);
     }
     let starts_line = range.offset == 0 || file.read_range(range.offset - 1, 1)?.as_ref() == b"\n";
@@ -150,32 +155,69 @@ fn read_rest(
     if !starts_line || !is_damaged {
         return Ok(None);
     }
+    let records = up_to_last(lines, range, issues)?;
+    cut_short(range, issues);
+    Ok(Some(records))
+}
+
+/// Reads the numbered records of a range whose first one is gone with its line. No record may have
+/// its number: under another id this would be another log.
+fn read_behind(
+    file: &dyn RandomRead,
+    place: Numbered,
+    end: u64,
+    range: &KeptRange,
+    issues: &mut Issues,
+) -> FileResult<Option<Vec<Record>>> {
+    let Numbered::Lost { next: Some(next) } = place else {
+        return Ok(None);
+    };
+    let records = up_to_last(Lines::new(file, next..end), range, issues)?;
+    if records.is_empty() {
+        return Ok(None);
+    }
+    cut_short(range, issues);
+    Ok(Some(records))
+}
+
+/// Records of lines up to the last one of a range.
+fn up_to_last(lines: Lines<'_>, range: &KeptRange, issues: &mut Issues) -> FileResult<Vec<Record>> {
     let mut records = Vec::new();
     for line in lines {
         for record in read_line(&line?, None, issues).records {
             let comparable = record.seq.is_offset() == range.last.is_offset();
+            // The last record is lost too: without this the log would be read up to its end.
             if comparable && record.seq > range.last {
-                break;
+                return Ok(records);
             }
+            let is_last = record.seq == range.last;
             records.push(record);
-        }
-        if records
-            .last()
-            .is_some_and(|record| record.seq == range.last)
-        {
-            break;
+            if is_last {
+                return Ok(records);
+            }
         }
     }
-    let what = Trouble::RangeCutShort {
-        first: range.first,
-        last: range.last,
-    };
-    issues.add(None, range.offset, what);
-    Ok(Some(records))
+    Ok(records)
+}
+
+fn cut_short(range: &KeptRange, issues: &mut Issues) {
+    let (first, last) = (range.first, range.last);
+    issues.add(None, range.offset, Trouble::RangeCutShort { first, last });
+}
+
+/// Place of a number among the numbers of a log, which grow with it.
+#[derive(Clone, Copy)]
+enum Numbered {
+    /// Offset of the line that has the number and the id.
+    At(u64),
+    /// Number of a record with another id.
+    Other,
+    /// No line has the number; offset of the next one that has a higher number.
+    Lost { next: Option<u64> },
 }
 
 /// Offset of the line of a record, by bisection over the numbers, which grow with the file.
-fn find_seq(file: &dyn RandomRead, end: u64, seq: Seq, id: &RecordId) -> FileResult<Option<u64>> {
+fn find_seq(file: &dyn RandomRead, end: u64, seq: Seq, id: &RecordId) -> FileResult<Numbered> {
     let (mut low, mut high) = (0, end);
     while high - low > CLOSE {
         let middle = low + (high - low) / 2;
@@ -192,7 +234,7 @@ fn find_seq(file: &dyn RandomRead, end: u64, seq: Seq, id: &RecordId) -> FileRes
     while let Some((offset, after, found)) = first_number(file, at, end)? {
         // Numbers only grow, so the record cannot come later.
         if found > seq {
-            return Ok(None);
+            return Ok(Numbered::Lost { next: Some(offset) });
         }
         if found == seq {
             let mut line = Lines::new(file, offset..after);
@@ -200,11 +242,16 @@ fn find_seq(file: &dyn RandomRead, end: u64, seq: Seq, id: &RecordId) -> FileRes
                 Some(Line::Text { bytes, .. }) => peek(&bytes).and_then(|peek| peek.id),
                 _ => None,
             };
-            return Ok((same.as_ref() == Some(id)).then_some(offset));
+            let is_it = same.as_ref() == Some(id);
+            return Ok(if is_it {
+                Numbered::At(offset)
+            } else {
+                Numbered::Other
+            });
         }
         at = after;
     }
-    Ok(None)
+    Ok(Numbered::Lost { next: None })
 }
 
 /// The first line from `start` on that has a number: its offset, the next line's offset, and its

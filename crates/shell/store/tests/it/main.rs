@@ -7,6 +7,7 @@ mod crash;
 mod damage;
 mod foreign;
 mod kit;
+mod lost_text;
 mod material;
 mod model;
 mod old_logs;
