@@ -23,7 +23,7 @@ use dormouse_guard::paths::SafePath;
 use dormouse_guard::secrets;
 use jiff::civil::Date;
 use serde_json::{Map, Value};
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Keys that Dormouse writes itself; all others belong to other tools and must survive.
@@ -136,9 +136,11 @@ pub(super) struct Check<'a> {
     pub(super) reader: Reader,
     pub(super) objections: Vec<Objection>,
     /// Declared merges by their file, each with its sources, and by their sources.
-    made_of: HashMap<&'a SafePath, BTreeSet<&'a SafePath>>,
-    went_into: HashMap<&'a SafePath, BTreeSet<&'a SafePath>>,
-    ground: OnceCell<Ground>,
+    pub(super) made_of: HashMap<&'a SafePath, BTreeSet<&'a SafePath>>,
+    pub(super) went_into: HashMap<&'a SafePath, BTreeSet<&'a SafePath>>,
+    pub(super) ground: OnceCell<Ground>,
+    /// Bytes that grounds of a few files may still read; see [`Check::near`].
+    pub(super) near_bytes: Cell<usize>,
 }
 
 impl<'a> Check<'a> {
@@ -167,6 +169,7 @@ impl<'a> Check<'a> {
             made_of,
             went_into,
             ground: OnceCell::new(),
+            near_bytes: Cell::new(before.files().map(|(_, file)| file.content.len()).sum()),
         }
     }
 
@@ -418,16 +421,16 @@ impl<'a> Check<'a> {
                 continue;
             };
             // Its own new text, and the files it went into.
-            let heirs = self.went_into.get(path).into_iter().flatten().copied();
-            let heirs: Vec<SafePath> = heirs.chain([path]).cloned().collect();
+            let mut heirs = self.heirs(path);
+            heirs.push(path.clone());
+            let near = self.near(&heirs);
             let text = old.text();
             let body = unlinked(&text[Topic::read(&text).body..]);
             let said = self.reader.sentences(&body);
             let kept = said
                 .iter()
                 .filter(|sentence| {
-                    let ground = self.ground();
-                    let heir = ground.support(sentence, SUPPORT_PERCENT, Side::After, &heirs);
+                    let heir = self.support(sentence, Side::After, &heirs, near.as_ref());
                     heir.is_some()
                 })
                 .count();

@@ -12,8 +12,8 @@
 use super::check::{Check, CheckLimits, SUPPORT_PERCENT, front, is_own_key};
 use super::distil::MARK;
 use super::merge::set;
-use super::sentence::unlinked;
-use super::support::{Side, source_trust};
+use super::sentence::{Sentence, unlinked};
+use super::support::{Ground, Side, source_trust};
 use super::{Declared, Objection};
 use crate::daily;
 use crate::index;
@@ -22,9 +22,53 @@ use crate::topic::{self, Field, Topic};
 use crate::transaction::{Author, Transaction, between};
 use crate::trust::Trust;
 use dormouse_guard::paths::SafePath;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 impl Check<'_> {
+    /// Files that one was made of, and those that they were made of in turn.
+    fn ancestors(&self, path: &SafePath) -> Vec<SafePath> {
+        reached(&self.made_of, path)
+    }
+
+    /// Files that one went into, and those that they went into in turn.
+    pub(super) fn heirs(&self, path: &SafePath) -> Vec<SafePath> {
+        reached(&self.went_into, path)
+    }
+
+    /// Sentences of a few files that are likely to support others; `None` if those of the whole
+    /// directory are known already, or are cheaper to read.
+    pub(super) fn near(&self, lineage: &[SafePath]) -> Option<Ground> {
+        let bytes = lineage.iter().flat_map(|path| {
+            let both = [self.before.get(path), self.after.get(path)];
+            both.into_iter().flatten().map(|file| file.content.len())
+        });
+        // Together they read no more than the whole once: a memory that thousands were merged into
+        // would be read for each of them.
+        let left = self.near_bytes.get().checked_sub(bytes.sum());
+        let left = left.filter(|_| self.ground.get().is_none())?;
+        self.near_bytes.set(left);
+        let snapshots = (self.before, self.after);
+        Some(Ground::among(
+            &self.reader,
+            snapshots,
+            lineage,
+            &self.limits.writing,
+        ))
+    }
+
+    /// Least trust of a sentence's sources; `None` if it has none. The files near it are asked
+    /// first: a dream that merged a few memories of many need not read the others.
+    pub(super) fn support(
+        &self,
+        sentence: &Sentence,
+        side: Side,
+        lineage: &[SafePath],
+        near: Option<&Ground>,
+    ) -> Option<Trust> {
+        let ask = |ground: &Ground| ground.support(sentence, SUPPORT_PERCENT, side, lineage);
+        near.and_then(ask).or_else(|| ask(self.ground()))
+    }
+
     /// Objects to new statements without a source and to raised trust.
     pub(super) fn sources(&mut self, transaction: &Transaction) {
         for merge in &self.declared.merges {
@@ -87,6 +131,10 @@ impl Check<'_> {
             known.push(self.reader.sentence(&was.description));
             known
         });
+        // Files that the parents themselves were made of, in the same dream.
+        let mut near_by = parents.clone();
+        near_by.extend(self.ancestors(path));
+        let mut near = None;
         let mut invented = Vec::new();
         let mut said = self.reader.sentences(&unlinked(&text[topic.body..]));
         said.push(self.reader.sentence(&topic.description));
@@ -95,8 +143,8 @@ impl Check<'_> {
             if known.iter().any(|old| sentence.repeats(old)) {
                 continue;
             }
-            let ground = self.ground();
-            match ground.support(sentence, SUPPORT_PERCENT, Side::Before, &parents) {
+            let near = near.get_or_insert_with(|| self.near(&near_by));
+            match self.support(sentence, Side::Before, &near_by, near.as_ref()) {
                 Some(trust) => due = due.min(trust),
                 None => invented.push(sentence.text.clone()),
             }
@@ -120,6 +168,22 @@ impl Check<'_> {
             self.objections.push(Objection::KeyLost { path, key });
         }
     }
+}
+
+/// Files that declared merges lead to from one, over any number of them, nearest first.
+fn reached(merges: &HashMap<&SafePath, BTreeSet<&SafePath>>, path: &SafePath) -> Vec<SafePath> {
+    let mut all: Vec<SafePath> = Vec::new();
+    let mut seen: HashSet<&SafePath> = HashSet::from([path]);
+    let mut open = VecDeque::from([path]);
+    while let Some(path) = open.pop_front() {
+        for next in merges.get(path).into_iter().flatten().copied() {
+            if seen.insert(next) {
+                all.push(next.clone());
+                open.push_back(next);
+            }
+        }
+    }
+    all
 }
 
 /// Staged copy with facts that code knows better than a model: no changed memory has more trust

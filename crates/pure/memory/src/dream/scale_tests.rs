@@ -94,3 +94,41 @@ fn a_memory_costs_the_same_in_a_directory_four_times_as_large() {
         );
     }
 }
+
+/// Files read for the sentences that support others, in a directory of so many memories of which
+/// two are copies.
+fn grounded(memories: usize) -> usize {
+    let mut before = Snapshot::new();
+    for number in 0..memories {
+        let text =
+            format!("The tool number {number} of unit u{number} is kept in room r{number}.\n");
+        put(&mut before, &format!("m{number}.md"), &text);
+    }
+    let rule = "Integration tests use the real database, because a mock hid a broken migration.\n";
+    put(&mut before, "one.md", rule);
+    put(
+        &mut before,
+        "two.md",
+        &format!("{rule}\nThe seed is loaded by the release script.\n"),
+    );
+    let counts = tally::of(|| {
+        let draft = offline(&before, &facts());
+        assert_eq!(
+            draft.after.len(),
+            memories + 2,
+            "the two became one, and an index was made"
+        );
+        let declared = draft.declared(source());
+        let checked = check(&before, &draft.after, &declared, &limits());
+        checked.unwrap_or_else(|objections| panic!("{objections:?}"));
+    });
+    counts.get(&Step::Grounded).copied().unwrap_or_default()
+}
+
+#[test]
+fn memories_that_no_merge_touches_are_not_read_for_sources() {
+    // Above the 200 lines of an index: each new line is held against its own file.
+    let (few, many) = (grounded(300), grounded(1_200));
+    assert_eq!(few, many);
+    assert!(many < 200 + 20, "{many} files for one merge");
+}

@@ -22,7 +22,7 @@ use crate::topic::Topic;
 use crate::trust::Trust;
 use dormouse_guard::paths::SafePath;
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Most sentences that may share in supporting another. A merge joins two or three; with more, any
 /// sentence could be pieced together from a large directory.
@@ -108,7 +108,52 @@ impl Ground {
         writing: &Writing,
     ) -> Self {
         let mut ground = Self::empty();
-        for (path, file) in before.files() {
+        let (old, new) = (before.files(), after.files());
+        ground.add_files((before, old), (after, new), (reader, writing));
+        for excerpt in excerpts {
+            for sentence in reader.sentences(&excerpt.text) {
+                let said = (excerpt.trust, Time::Before);
+                ground.add(reader, sentence, said, excerpt.day);
+            }
+        }
+        ground
+    }
+
+    /// Ground of some files alone, as they were before and are after. A sentence that they support
+    /// is supported by the whole directory too.
+    pub(super) fn among(
+        reader: &Reader,
+        (before, after): (&Snapshot, &Snapshot),
+        paths: &[SafePath],
+        writing: &Writing,
+    ) -> Self {
+        let mut ground = Self::empty();
+        // In the order of the directory, so that of equal sources the same one is taken.
+        let paths: BTreeSet<&SafePath> = paths.iter().collect();
+        let old = paths
+            .iter()
+            .filter_map(|path| Some((*path, before.get(path)?)));
+        let new = paths
+            .iter()
+            .filter_map(|path| Some((*path, after.get(path)?)));
+        ground.add_files((before, old), (after, new), (reader, writing));
+        ground
+    }
+
+    /// Adds files of the directory before, then those that are new or changed after.
+    fn add_files<'a>(
+        &mut self,
+        (before, old): (
+            &Snapshot,
+            impl Iterator<Item = (&'a SafePath, &'a StoredFile)>,
+        ),
+        (after, new): (
+            &Snapshot,
+            impl Iterator<Item = (&'a SafePath, &'a StoredFile)>,
+        ),
+        (reader, writing): (&Reader, &Writing),
+    ) {
+        for (path, file) in old {
             let stays = after
                 .get(path)
                 .is_some_and(|new| new.content == file.content);
@@ -117,23 +162,16 @@ impl Ground {
             } else {
                 Time::Before
             };
-            ground.add_file(reader, before, (path, file), writing, time);
+            self.add_file(reader, before, (path, file), writing, time);
         }
-        for (path, file) in after.files() {
+        for (path, file) in new {
             if before
                 .get(path)
                 .is_none_or(|old| old.content != file.content)
             {
-                ground.add_file(reader, after, (path, file), writing, Time::After);
+                self.add_file(reader, after, (path, file), writing, Time::After);
             }
         }
-        for excerpt in excerpts {
-            for sentence in reader.sentences(&excerpt.text) {
-                let said = (excerpt.trust, Time::Before);
-                ground.add(reader, sentence, said, excerpt.day);
-            }
-        }
-        ground
     }
 
     fn add_file(
@@ -144,6 +182,7 @@ impl Ground {
         writing: &Writing,
         time: Time,
     ) {
+        tally::add(Step::Grounded, 1);
         let text = file.text();
         if path.file_name() == INDEX {
             self.add_index(reader, snapshot, &text, time);

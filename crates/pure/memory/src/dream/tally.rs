@@ -12,6 +12,8 @@ pub(super) enum Step {
     Compared,
     /// Memory looked at because it may link to another.
     Linked,
+    /// File read for the sentences that may support others.
+    Grounded,
     /// Sentence looked at as a possible source of another.
     Weighed,
 }
