@@ -13,6 +13,7 @@ use dormouse_core::units::{Millis, Tokens};
 use dormouse_core::usage_book::UsageBook;
 use dormouse_store::{
     FoundLog, LogFile, ReadError, SessionSummary, discover, scan_usage, summarise_and_bill,
+    summarise_and_bill_foreign,
 };
 use dormouse_system::System;
 use serde::{Deserialize, Serialize};
@@ -191,7 +192,24 @@ fn row(
     let files = Arc::clone(&system.files);
     let log = LogFile::open(&*files, &found.path)?;
     let mut book = UsageBook::new();
-    let summary = summarise_and_bill(&log, &mut book)?;
+    let transcripts = Transcripts::new(system, Arc::clone(models));
+    let (summary, transcript) = match log.read_foreign()? {
+        // Read whole, since its format does not mark where the live part begins: once is enough.
+        Some(foreign) => {
+            let transcript = transcripts.fold(&found.path, &foreign.read.records, None);
+            (
+                summarise_and_bill_foreign(foreign, &mut book),
+                Ok(transcript),
+            )
+        }
+        // The live part alone: folding whole files would make a list of long sessions slow.
+        None => (
+            summarise_and_bill(&log, &mut book)?,
+            transcripts.live_of(&log, &found.path),
+        ),
+    };
+    let transcript = transcript
+        .map_err(|_| Unreadable::Because(format!("`{}` cannot be read", found.path.display())))?;
     for agent in agents {
         // A sub-agent's transcript that cannot be read costs its figures, not the session.
         if let Ok(log) = LogFile::open(&*files, &agent.path) {
@@ -199,10 +217,6 @@ fn row(
         }
     }
     let totals = book.totals(models).all;
-    // The live part alone: folding whole files would make a list of long sessions slow.
-    let live = Transcripts::new(system, Arc::clone(models)).live(&found.path);
-    let transcript = live
-        .map_err(|_| Unreadable::Because(format!("`{}` cannot be read", found.path.display())))?;
     let count = transcript.conversation.count(&transcript.prefix_weight());
     // Nothing sent costs nothing; something sent without a price is unknown.
     let priced = totals.responses == 0 || totals.unpriced < totals.responses;

@@ -26,6 +26,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Bytes of a live part whose records are held between finding the path and folding them, so that
+/// they are parsed once. Parsed, they take two to three times as much for the moment; a longer live
+/// part is parsed twice rather than held beside its view.
+const HELD: u64 = 16 * 1024 * 1024;
+
 /// A session at one point.
 #[derive(Debug)]
 pub struct Transcript {
@@ -98,6 +103,11 @@ impl Transcripts {
             self.note_skipped(foreign.read.issues.total(), file);
             return Ok(self.fold(file, &foreign.read.records, None));
         }
+        self.live_of(&log, file)
+    }
+
+    /// The same, of a log of Claude Code or Dormouse that is open.
+    pub(crate) fn live_of(&self, log: &LogFile, file: &Path) -> Result<Transcript, HostError> {
         // A fork refers to records of its parent, whose log lies beside it.
         let files = Arc::clone(&self.system.files);
         let siblings = |session: &SessionId| {
@@ -107,11 +117,12 @@ impl Transcripts {
         let TracedTail {
             live,
             tail,
+            held,
             target,
             on_path,
-        } = match self.by_links(&log, &siblings)? {
+        } = match self.by_links(log, &siblings)? {
             Some(live) => live,
-            None => self.by_outlines(&log, &siblings, file)?,
+            None => self.by_outlines(log, &siblings, file)?,
         };
         self.note_skipped(live.issues.total(), file);
         let read = live.kept.iter().map(|(_, record)| record);
@@ -126,7 +137,7 @@ impl Transcripts {
         };
         // In the order of the file, as the path is.
         let mut next = on_path.into_iter().peekable();
-        log.for_each_in(tail, |record| {
+        let mut each = |record: Record| {
             while next.next_if(|offset| *offset < record.offset).is_some() {}
             if next.next_if_eq(&record.offset).is_some() {
                 if rewrites_prompt(&record) {
@@ -134,7 +145,11 @@ impl Transcripts {
                 }
                 conversation.apply(&record.detached());
             }
-        })?;
+        };
+        match held {
+            Some(records) => records.into_iter().for_each(&mut each),
+            None => log.for_each_in(tail, &mut each)?,
+        }
         if let Some(carrier) = &live.carrier
             && carrier.body.manifest().is_none()
         {
@@ -152,8 +167,12 @@ impl Transcripts {
     ) -> Result<Option<TracedTail>, HostError> {
         let LiveStart { mut live, tail } = log.live_start(siblings)?;
         let mut table = LinkTable::new(live.carrier.as_ref());
+        let mut held = (tail.end - tail.start <= HELD).then(Vec::new);
         log.for_each_telling(tail.clone(), &mut live.issues, |record| {
             table.push(&record);
+            if let Some(held) = &mut held {
+                held.push(record);
+            }
         })?;
         let Some(TracedLines { mut offsets, model }) = table.trace() else {
             return Ok(None);
@@ -165,6 +184,7 @@ impl Transcripts {
         Ok(Some(TracedTail {
             live,
             tail,
+            held,
             target,
             on_path: offsets,
         }))
@@ -190,6 +210,7 @@ impl Transcripts {
         Ok(TracedTail {
             live,
             tail,
+            held: None,
             target,
             on_path,
         })
@@ -318,6 +339,8 @@ struct TracedTail {
     live: Resumed,
     /// Bytes of the file that hold the records behind the carrier.
     tail: Range<u64>,
+    /// Those records, where they are few enough to be held.
+    held: Option<Vec<Record>>,
     target: Target,
     /// Offsets of the records on the path behind the carrier, in file order.
     on_path: Vec<u64>,

@@ -54,7 +54,9 @@ pub use memory_log::MemoryLog;
 pub use read::{ReadLog, Scanned};
 pub use resume::{Outlined, Resumed};
 pub use session_log::{AppendError, Draft, Head, Parent, SessionLog};
-pub use summary::{BoundarySummary, SessionSummary, summarise, summarise_and_bill};
+pub use summary::{
+    BoundarySummary, SessionSummary, summarise, summarise_and_bill, summarise_and_bill_foreign,
+};
 pub use transcripts::{
     Passage, Said, SearchLimits, TranscriptHistory, TranscriptMatch, has_words, read_history,
 };

@@ -122,17 +122,19 @@ pub fn summarise(log: &LogFile) -> Result<SessionSummary, ReadError> {
     }
 }
 
-/// Reads a transcript once for its summary and its usage.
+/// Summary and usage of another tool's transcript that was read before.
+pub fn summarise_and_bill_foreign(foreign: ForeignLog, book: &mut UsageBook) -> SessionSummary {
+    for response in &foreign.usage {
+        book.note(response.key.clone(), &response.model, response.usage);
+    }
+    foreign_summary(foreign)
+}
+
+/// Reads a transcript of Claude Code or Dormouse once for its summary and its usage.
 pub fn summarise_and_bill(
     log: &LogFile,
     book: &mut UsageBook,
 ) -> Result<SessionSummary, ReadError> {
-    if let Some(foreign) = log.read_foreign()? {
-        for response in &foreign.usage {
-            book.note(response.key.clone(), &response.model, response.usage);
-        }
-        return Ok(foreign_summary(foreign));
-    }
     let mut noter = UsageNoter::new(book, Depth::Figures);
     summarise_lines(log, |line, offset| {
         noter.note(line, offset);

@@ -1,10 +1,12 @@
 //! The session list and its cache: reads are counted, not timed.
 
-use dormouse_host::{Host, SessionList};
+use dormouse_host::{Host, SessionList, Transcripts};
+use dormouse_store::{LogFile, summarise};
 use dormouse_system::{Fault, MemorySystem, Operation};
 use pretty_assertions::assert_eq;
+use std::fmt::Write as _;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 struct Machine {
@@ -83,6 +85,103 @@ fn session(turns: usize, word: &str) -> String {
 
 /// Reads of a session whose row is known: its two ends.
 const ENDS: usize = 2;
+
+/// Reads of one file while some work is done.
+fn reads_of(memory: &MemorySystem, path: &Path, work: impl FnOnce()) -> usize {
+    let before = memory.files.performed().len();
+    work();
+    let performed = memory.files.performed().split_off(before);
+    let read =
+        |it: &&dormouse_system::Performed| it.operation == Operation::ReadAt && it.path == *path;
+    performed.iter().filter(read).count()
+}
+
+/// A session that is listed for the first time is scanned once, searched for a boundary once and
+/// parsed once; before, its live part was parsed twice.
+#[test]
+fn a_new_session_is_parsed_once() {
+    let memory = MemorySystem::new();
+    let path = host(&memory).sessions_folder().join("p/a.jsonl");
+    memory.files.put(&path, session(8_000, "a"));
+    let log = || LogFile::open(&memory.files, &path).unwrap();
+    let scan = reads_of(&memory, &path, || drop(summarise(&log()).unwrap()));
+    let search = reads_of(&memory, &path, || {
+        drop(log().live_start(&|_| None).unwrap());
+    });
+    let parse = reads_of(&memory, &path, || {
+        let len = log().len().unwrap();
+        log().for_each_in(0..len, |_| {}).unwrap();
+    });
+    assert!(parse > 10, "{parse} reads: a second parse would not show");
+    let list = reads_of(&memory, &path, || {
+        let list = host(&memory).sessions(None).unwrap();
+        assert_eq!(
+            (list.sessions.len(), list.sessions[0].messages),
+            (1, 16_000)
+        );
+        assert!(list.sessions[0].tokens > 0);
+    });
+    // The ends for the cache, the length and the first lines, which tell the format.
+    let few = ENDS + 6;
+    assert!(
+        list <= scan + search + parse + few,
+        "{list} reads; one scan {scan}, one search {search}, one parse {parse}"
+    );
+}
+
+/// The row of a session is the same whether its live part is short enough to be held or not.
+#[test]
+fn a_session_with_an_abandoned_branch_has_the_figures_of_its_path() {
+    let memory = MemorySystem::new();
+    let path = host(&memory).sessions_folder().join("p/a.jsonl");
+    let sound = session(40, "a");
+    // The last question hangs on the first answer: everything between is abandoned.
+    let again = sound.replace(r#""parentUuid":"a-a38""#, r#""parentUuid":"a-a0""#);
+    assert_ne!(again, sound);
+    memory.files.put(&path, again);
+    let short = host(&memory).sessions(None).unwrap().sessions.remove(0);
+    let live = Transcripts::new(&memory.system(), host(&memory).models())
+        .live(&path)
+        .unwrap();
+    assert_eq!(live.conversation.view().segments().len(), 4);
+    assert_eq!(short.messages, 80);
+    assert_eq!(
+        short.tokens,
+        live.conversation.count(&live.prefix_weight()).tokens.get()
+    );
+}
+
+/// A transcript of another tool is read whole, and once.
+#[test]
+fn a_session_of_another_tool_is_read_once() {
+    let memory = MemorySystem::new();
+    let path = host(&memory).sessions_folder().join("p/rollout-a.jsonl");
+    let head = r#"{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"0199a213-81c0-7800-8aa1-bbab2a035a53","cwd":"/p","originator":"codex","cli_version":"0.1"}}"#;
+    let mut text = format!("{head}\n");
+    for turn in 0..8_000 {
+        for (role, kind) in [("user", "input_text"), ("assistant", "output_text")] {
+            writeln!(
+                text,
+                r#"{{"timestamp":"2026-01-01T00:00:01Z","type":"response_item","payload":{{"type":"message","role":"{role}","content":[{{"type":"{kind}","text":"{role} {turn} {}"}}]}}}}"#,
+                "word ".repeat(60)
+            )
+            .unwrap();
+        }
+    }
+    memory.files.put(&path, text);
+    let once = reads_of(&memory, &path, || {
+        let log = LogFile::open(&memory.files, &path).unwrap();
+        assert!(log.read_foreign().unwrap().is_some());
+    });
+    let list = reads_of(&memory, &path, || {
+        assert_eq!(host(&memory).sessions(None).unwrap().sessions.len(), 1);
+    });
+    assert!(once > 5, "{once} reads: a second reading would not show");
+    assert!(
+        list <= once + ENDS + 3,
+        "{list} reads; reading it once takes {once}"
+    );
+}
 
 #[test]
 fn an_unchanged_session_is_read_at_its_ends_only() {
