@@ -5,6 +5,8 @@
 
 use dormouse_core::settings::parse_count;
 use dormouse_core::units::Tokens;
+use dormouse_host::Which;
+use std::path::Path;
 
 /// A number of tokens as people write it: `200000`, `200_000`, `200k`, `1m`.
 ///
@@ -35,9 +37,48 @@ impl WindowOption {
     }
 }
 
+/// Options that lead a command to the same memory, with a blank before each; empty for the project's
+/// own. A hint without them would send the user to another directory.
+pub fn which_options(which: &Which) -> String {
+    match which {
+        Which::Private => String::new(),
+        Which::Team => " --team".to_owned(),
+        Which::Directory(dir) => format!(" --dir {}", shell_word(dir)),
+    }
+}
+
+/// Path as one word of a POSIX shell.
+fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+@%:,=".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text;
+    }
+    // Nothing is special between single quotes but the quote itself.
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn options_of_a_memory_are_words_of_a_shell() {
+        assert_eq!(which_options(&Which::Private), "");
+        assert_eq!(which_options(&Which::Team), " --team");
+        for (dir, word) in [
+            ("notes/a-b_1.d", "notes/a-b_1.d"),
+            ("記憶", "記憶"),
+            ("my notes", "'my notes'"),
+            ("it's", "'it'\\''s'"),
+            ("$(reboot)", "'$(reboot)'"),
+            ("~", "'~'"),
+            ("", "''"),
+        ] {
+            let which = Which::of(Some(dir.as_ref()), false);
+            assert_eq!(which_options(&which), format!(" --dir {word}"), "{dir}");
+        }
+    }
 
     #[test]
     fn windows_are_written_as_people_do() {

@@ -17,6 +17,7 @@ use dormouse_keeper::writes::Evidence;
 use dormouse_memory::dream::What;
 use dormouse_memory::extract::{offline, spans};
 use dormouse_memory::topic::Kind;
+use dormouse_system::OptionalFile as _;
 use serde::Serialize;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
@@ -161,7 +162,8 @@ impl Host {
     /// the dream, which changes nothing then.
     ///
     /// # Errors
-    /// When memory is off, another process dreams, or the outcome does not pass the check.
+    /// When memory is off, a directory that was named does not exist, another process dreams, or the
+    /// outcome does not pass the check.
     pub fn dream<S: Future<Output = ()>>(
         &self,
         which: &Which,
@@ -169,6 +171,15 @@ impl Host {
         stop: impl FnOnce() -> S,
         mut progress: impl FnMut(&str),
     ) -> Result<DreamAnswer, HostError> {
+        // The keeper makes its directory: a mistyped name would found an empty memory that is "in
+        // order".
+        if let Which::Directory(named) = which {
+            let found = self.places().current_dir.join(named);
+            // Asked before the rules about places: those refuse `..` in a path that leads nowhere.
+            if self.system().files.metadata(&found).optional()?.is_none() {
+                return Err(HostError::NoDirectory(named.clone()));
+            }
+        }
         let opened = self.keeper(which)?;
         let keeper = opened.keeper;
         if !ask.now && !ask.dry_run {

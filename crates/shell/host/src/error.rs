@@ -39,6 +39,9 @@ pub enum HostError {
     /// The log of a new session cannot be written.
     #[error("the session's log cannot be begun")]
     Begin(#[from] dormouse_store::AppendError),
+    /// A directory that was named, for work that needs memories in it, does not exist.
+    #[error("there is no memory directory `{}`", .0.display())]
+    NoDirectory(PathBuf),
     /// Team memory was asked for where there can be none.
     #[error("this folder has no team memory")]
     NoTeamMemory,

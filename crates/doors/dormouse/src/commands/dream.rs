@@ -1,6 +1,7 @@
 //! `dormouse dream`: memory is merged, corrected and pruned.
 
 use crate::app::App;
+use crate::arguments::which_options;
 use crate::commands::memory::diff;
 use crate::error::{Exit, Outcome, UserError};
 use crate::output::{Line, Out, Report, Role, figures};
@@ -17,8 +18,8 @@ as a whole and put in place as one change, or thrown away. Pinned memories stay 
 they are. Without a model it does what rules can do.
 
 It is time to dream once a day has passed and five sessions were held since the last
-one. Sessions do not begin a dream by themselves yet: this command dreams if it is
-time, with --now anyway.
+one. The agent then dreams by itself, beside the conversation; this command dreams if
+it is time, with --now anyway.
 
 Examples:
   dormouse dream --dry-run     What would change
@@ -43,7 +44,7 @@ pub struct Args {
     #[arg(long)]
     dry_run: bool,
     /// Print lines for systemd, launchd and cron that dream every night, and do nothing else
-    #[arg(long, conflicts_with_all = ["now", "dry_run"])]
+    #[arg(long, conflicts_with_all = ["now", "dry_run", "dir"])]
     schedule: bool,
     /// Do not ask a model
     #[arg(long)]
@@ -144,31 +145,41 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         let error = UserError::new(Exit::Unexpected, "the dream was ended; nothing was changed");
         return Err(error.into());
     }
-    app.tell(&DreamScreen(answer))
+    app.tell(&DreamScreen {
+        answer,
+        which: &which,
+    })
 }
 
 /// The answer of the host, for the screen.
 #[derive(Serialize)]
-struct DreamScreen(DreamAnswer);
+#[serde(transparent)]
+struct DreamScreen<'a> {
+    answer: DreamAnswer,
+    /// The memory that was asked about: hints lead to the same one.
+    #[serde(skip)]
+    which: &'a Which,
+}
 
-impl Report for DreamScreen {
+impl Report for DreamScreen<'_> {
     fn text(&self, out: &mut Out) -> Outcome {
-        match &self.0 {
+        let place = which_options(self.which);
+        match &self.answer {
             DreamAnswer::NotYet(NotDreamt { why_not, .. }) => {
                 out.line(format!("It is not time to dream: {why_not}."))?;
                 let hint = Line::new()
-                    .role(Role::Hint, "dormouse dream --now")
+                    .role(Role::Hint, format!("dormouse dream --now{place}"))
                     .text(" dreams anyway.");
                 Ok(out.line(hint)?)
             }
-            DreamAnswer::Dreamt(dreamt) => show(dreamt, out),
+            DreamAnswer::Dreamt(dreamt) => show(dreamt, &place, out),
             // Never printed: `run` has turned it into an error.
             DreamAnswer::Ended => Ok(()),
         }
     }
 }
 
-fn show(dreamt: &DreamReport, out: &mut Out) -> Outcome {
+fn show(dreamt: &DreamReport, place: &str, out: &mut Out) -> Outcome {
     if dreamt.files.is_empty() {
         return Ok(out.line("Memory is in order; nothing had to change.")?);
     }
@@ -202,7 +213,7 @@ fn show(dreamt: &DreamReport, out: &mut Out) -> Outcome {
     let done = Line::new()
         .role(Role::Good, "Dreamt")
         .text(format!(": {files} changed{used}. "));
-    let undo = done.role(Role::Hint, "dormouse dream undo");
+    let undo = done.role(Role::Hint, format!("dormouse dream undo{place}"));
     Ok(out.line(undo.text(" takes it back."))?)
 }
 

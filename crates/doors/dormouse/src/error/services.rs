@@ -46,6 +46,12 @@ impl From<HostError> for Failure {
             HostError::NotForMemory(_) => shown(Exit::Refused)
                 .hint("name a directory made for memories")
                 .into(),
+            HostError::NoDirectory(_) => shown(Exit::Unreadable)
+                .hint(
+                    "check the path; `dormouse memory --dir DIR add 'TEXT'` begins a memory in a \
+                     new folder",
+                )
+                .into(),
             HostError::NoTeamMemory => shown(Exit::Unsuitable)
                 .hint("team memory lies in a git repository, or where `team.directory` says")
                 .into(),

@@ -1,6 +1,7 @@
 //! `dormouse memory forget`, `pin`, `unpin`: files leave memory or the reach of automation.
 
 use crate::app::App;
+use crate::arguments::which_options;
 use crate::error::Outcome;
 use crate::output::{Line, Out, Report, Role};
 use dormouse_host::{Forgotten, Moved, Purge, Which};
@@ -89,14 +90,9 @@ impl Report for ForgetScreen<'_> {
 
 /// Prints the command that takes a change back, with the options that reach the same directory.
 pub(super) fn undo_hint(which: &Which, out: &mut Out) -> Outcome {
-    let place = match which {
-        Which::Private => String::new(),
-        Which::Team => "--team ".to_owned(),
-        // Without the option the hint would undo a change of another directory.
-        Which::Directory(dir) => format!("--dir {} ", dir.display()),
-    };
+    let place = which_options(which);
     let line = Line::new()
-        .role(Role::Hint, format!("`dormouse memory {place}undo`"))
+        .role(Role::Hint, format!("`dormouse memory{place} undo`"))
         .text(" takes it back.");
     Ok(out.line(line)?)
 }

@@ -1,6 +1,7 @@
 //! Memory by hand: each command as its users meet it.
 
 mod changing;
+mod dreaming;
 mod errors;
 mod history;
 mod importing;
