@@ -403,6 +403,7 @@ impl Driver {
             showing: None,
         };
         match self.config.role {
+            Role::Main if !round.has_long() => self.settings.policy.offload(&round),
             Role::Main => self.with_inputs(Moment::BeforeRequest, |state, inputs| {
                 layers::offload(state, inputs, &round)
             }),

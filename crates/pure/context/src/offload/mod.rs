@@ -118,6 +118,15 @@ pub struct Round<'a> {
 }
 
 impl Round<'_> {
+    /// True if a result is long enough to be cut by its price. Most are not, and looking at what the
+    /// session costs for each of thousands of results would take the square of their number.
+    pub fn has_long(&self) -> bool {
+        let is_long = |result: &Candidate<'_>| result.output.text.len() as u64 > price::SHOWN;
+        self.results
+            .iter()
+            .any(|result| is_long(result) && !result.asked_part)
+    }
+
     /// Plan that keeps all results whole.
     pub fn whole(&self) -> OffloadPlan {
         let unlimited = self.results.iter().map(|result| Candidate {
