@@ -39,7 +39,7 @@ fn dollars(run: &PolicyRun) -> f64 {
 
 fn script_of(path: &Path) -> Option<Script> {
     let models = models();
-    let log = LogFile::open(&RealFiles, path).ok()?.read_any().ok()?;
+    let log = LogFile::open(&RealFiles, path).ok()?.read_all().ok()?;
     let recording = Recording::new(&log.records, &models).ok()?;
     Some(Script::of(&log.records, &recording, &models))
 }
