@@ -4,7 +4,8 @@ use crate::servers::ServerTools;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// Sub-agents above the deepest one: deeper trees lose the task on the way down.
+/// Depth of the deepest sub-agent, the session's own being zero: deeper trees lose the task on the way
+/// down.
 const DEEPEST: u8 = 3;
 /// Sub-agents of a session that work at once, all depths together.
 pub(super) const MOST_AT_ONCE: usize = 20;

@@ -37,9 +37,16 @@ impl Drop for StopOnDrop {
 
 /// End of a sub-agent's task.
 #[derive(Debug)]
-pub(super) enum End {
-    /// It has answered, or met a limit. The folder is a worktree with changes.
-    Turn(Box<TurnEnd>, Option<PathBuf>),
+pub(super) struct End {
+    how: How,
+    /// Worktree with changes, whatever ended the task.
+    kept: Option<PathBuf>,
+}
+
+#[derive(Debug)]
+enum How {
+    /// It has answered, or met a limit.
+    Turn(Box<TurnEnd>),
     /// It was stopped.
     Stopped,
     /// Its conversation broke down.
@@ -52,17 +59,18 @@ impl End {
     /// # Errors
     /// Words as well, if the task was not done.
     pub(super) fn words(&self, id: &SessionId) -> Result<String, String> {
-        match self {
-            Self::Turn(end, kept) if end.is_answered() => {
+        let ending = format!("\n\n[{id}]{}", place(self.kept.as_deref()));
+        match &self.how {
+            How::Turn(end) if end.is_answered() => {
                 let text = end.text.trim();
                 let text = if text.is_empty() {
                     "(It said nothing.)"
                 } else {
                     text
                 };
-                Ok(format!("{text}\n\n[agent {id}]{}", place(kept.as_deref())))
+                Ok(format!("{text}{ending}"))
             }
-            Self::Turn(end, kept) => {
+            How::Turn(end) => {
                 let why = end.why.as_deref().unwrap_or(end.end.as_str());
                 let text = end.text.trim();
                 let said = if text.is_empty() {
@@ -71,12 +79,11 @@ impl End {
                     format!(" Its last words: {text}")
                 };
                 Err(format!(
-                    "The agent stopped before it was done: {why}.{said}\n\n[agent {id}]{}",
-                    place(kept.as_deref())
+                    "The agent stopped before it was done: {why}.{said}{ending}"
                 ))
             }
-            Self::Stopped => Err(format!("The agent was stopped.\n\n[agent {id}]")),
-            Self::Failed(why) => Err(format!("The agent failed: {why}.\n\n[agent {id}]")),
+            How::Stopped => Err(format!("The agent was stopped.{ending}")),
+            How::Failed(why) => Err(format!("The agent failed: {why}.{ending}")),
         }
     }
 }
@@ -100,19 +107,17 @@ pub(super) struct Work {
 impl Work {
     /// Does the task, closes the agent, and clears its worktree away.
     pub(super) async fn done(self, inner: &Arc<Inner>, stop: &Stopper) -> End {
-        let mut end = attend(inner, self.agent, &self.prompt, stop).await;
-        if let Some(worktree) = self.worktree {
-            let cleared = tokio::task::spawn_blocking(move || worktree.end()).await;
-            if let End::Turn(_, kept) = &mut end {
-                *kept = cleared.unwrap_or_default();
-            }
-        }
-        end
+        let how = attend(inner, self.agent, &self.prompt, stop).await;
+        let kept = match self.worktree {
+            Some(worktree) => worktree.cleared().await,
+            None => None,
+        };
+        End { how, kept }
     }
 }
 
 /// Gives an agent its task, passes its questions on, and closes it when the task has ended.
-async fn attend(inner: &Arc<Inner>, mut agent: AgentHandle, prompt: &str, stop: &Stopper) -> End {
+async fn attend(inner: &Arc<Inner>, mut agent: AgentHandle, prompt: &str, stop: &Stopper) -> How {
     let task = Command::Prompt {
         content: vec![Block::text(prompt)],
         attachments: Vec::new(),
@@ -140,11 +145,11 @@ async fn attend(inner: &Arc<Inner>, mut agent: AgentHandle, prompt: &str, stop: 
         }
     }
     match (agent.ended().await, end) {
-        (_, Some(end)) if end.is_answered() => End::Turn(end, None),
-        _ if stopped => End::Stopped,
-        (_, Some(end)) => End::Turn(end, None),
-        (Err(error), None) => End::Failed(dormouse_core::show::chain(&error)),
-        (Ok(()), None) => End::Failed("its session was closed".to_owned()),
+        (_, Some(end)) if end.is_answered() => How::Turn(end),
+        _ if stopped => How::Stopped,
+        (_, Some(end)) => How::Turn(end),
+        (Err(error), None) => How::Failed(dormouse_core::show::chain(&error)),
+        (Ok(()), None) => How::Failed("its session was closed".to_owned()),
     }
 }
 

@@ -12,16 +12,18 @@
 //! session: none outlives it.
 //!
 //! # Not here
-//! Definitions (`dormouse-host`), the work of one sub-agent (`member`).
+//! Definitions (`dormouse-host`), the work of one sub-agent (`member`), the tool's input (`call`), bounds
+//! of the tree (`lineage`), permissions of a sub-agent (`wishes`). Agents that share the conversation's history, and letters between agents.
 
 mod call;
 mod lineage;
 mod member;
 #[cfg(test)]
 mod tests;
+mod wishes;
 mod worktree;
 
-use crate::agent::{AgentAsk, Resume, ServerAsk, open};
+use crate::agent::{AgentAsk, open};
 use crate::client::{ClientTool, OutsideTools};
 use crate::handle::{AgentHandle, Commands};
 use crate::judge::Judging;
@@ -32,7 +34,6 @@ use dormouse_context::offload::ToolOutput;
 use dormouse_core::id::{CallId, SessionId};
 use dormouse_drive::{ToolCall, ToolFuture};
 use dormouse_host::{AgentDefinition, Host, HostError};
-use dormouse_permit::{Behaviour, Mode};
 use lineage::MOST_AT_ONCE;
 use member::{End, Stopper, Work};
 use std::collections::{BTreeMap, HashMap};
@@ -88,7 +89,7 @@ enum State {
     Ended,
 }
 
-/// Largest file of such facts, in bytes.
+/// Largest file with the facts of a sub-agent, in bytes: ours have a few hundred.
 const LARGEST_FACTS: u64 = 64 * 1024;
 
 impl OutsideTools for Crew {
@@ -183,7 +184,15 @@ impl Crew {
             worktree: isolated,
         };
         let folder = worktree.as_ref().map(|worktree| worktree.path.as_path());
-        let agent = self.open(&id, definition, known.is_some(), folder).await?;
+        let agent = match self.open(&id, definition, known.is_some(), folder).await {
+            Ok(agent) => agent,
+            Err(why) => {
+                if let Some(worktree) = worktree {
+                    worktree.cleared().await;
+                }
+                return Err(why);
+            }
+        };
         let work = Work {
             agent,
             prompt: wish.prompt,
@@ -299,49 +308,6 @@ impl Crew {
         };
         let agent = Box::pin(open(host, ask)).await;
         agent.map_err(|error| said(&error))
-    }
-
-    /// Wishes for a sub-agent: never more than the session itself may do.
-    fn wishes(&self, id: &SessionId, definition: Option<&AgentDefinition>) -> Option<AgentAsk> {
-        let Inner { ask, judge, .. } = &*self.0;
-        let mode = judge.mode();
-        let rules = judge.session_rules();
-        let texts = |behaviour: Behaviour| -> Vec<String> {
-            let rules = rules.iter().filter(|(known, _)| *known == behaviour);
-            rules.map(|(_, rule)| rule.text().to_owned()).collect()
-        };
-        let mut deny = texts(Behaviour::Deny);
-        deny.extend(definition.iter().flat_map(|one| one.refused_tools.clone()));
-        Some(AgentAsk {
-            resume: Resume::New,
-            session: Some(id.clone()),
-            fork: false,
-            model: ask.model.clone(),
-            mode: definition
-                .and_then(|one| one.mode)
-                .map_or(mode, |wish| stricter(mode, wish)),
-            attended: ask.attended,
-            allow: texts(Behaviour::Allow),
-            deny,
-            tools: definition
-                .and_then(|one| one.tools.clone())
-                .or_else(|| ask.tools.clone()),
-            folders: ask.folders.clone(),
-            system: definition.map(|one| one.system.clone()),
-            client: ask.client.clone(),
-            // The connections of this agent are shared.
-            servers: ServerAsk {
-                only_given: true,
-                ..ServerAsk::default()
-            },
-            append_system: Some(TASK.to_owned()),
-            most_requests: definition
-                .and_then(|one| one.most_requests)
-                .or(ask.most_requests),
-            budget: ask.budget,
-            one_shot: true,
-            lineage: ask.lineage.child()?,
-        })
     }
 
     /// Lets a sub-agent work. The receiver hears its end, unless it works beside the conversation.
@@ -470,23 +436,4 @@ impl Inner {
             state,
         });
     }
-}
-
-/// Words to every sub-agent, behind its system prompt.
-const TASK: &str = "You are a sub-agent: another agent gave you the task in the first message and reads nothing but your last words. Do the task without asking back, and end with a report that stands alone: what you found or did, files with their paths, what is left open.";
-
-/// The mode of two that lets fewer calls run without a question.
-fn stricter(one: Mode, other: Mode) -> Mode {
-    const STRICTEST_FIRST: [Mode; 6] = [
-        Mode::Plan,
-        Mode::Deny,
-        Mode::Ask,
-        Mode::AcceptEdits,
-        Mode::Sandbox,
-        Mode::All,
-    ];
-    let first = STRICTEST_FIRST
-        .into_iter()
-        .find(|mode| *mode == one || *mode == other);
-    first.unwrap_or(one)
 }

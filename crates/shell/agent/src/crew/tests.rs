@@ -1,4 +1,5 @@
-use super::*;
+use super::wishes::stricter;
+use dormouse_permit::Mode;
 use pretty_assertions::assert_eq;
 
 #[test]

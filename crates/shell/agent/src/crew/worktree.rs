@@ -55,11 +55,17 @@ impl Worktree {
         })
     }
 
-    /// Removes the worktree if nothing changed in it; otherwise returns its path. Blocks.
-    pub(super) fn end(self) -> Option<PathBuf> {
+    /// Removes the worktree if nothing changed in it; otherwise returns its path.
+    pub(super) async fn cleared(self) -> Option<PathBuf> {
+        let path = self.path.clone();
+        let cleared = tokio::task::spawn_blocking(move || self.end()).await;
+        // In doubt it is kept: it may hold work.
+        cleared.unwrap_or(Some(path))
+    }
+
+    fn end(self) -> Option<PathBuf> {
         let status = git(&self.system, &self.path, "status --porcelain");
         let head = git(&self.system, &self.path, "rev-parse HEAD");
-        // In doubt it is kept: it may hold work.
         let unchanged = status.is_ok_and(|status| status.trim().is_empty())
             && head.is_ok_and(|head| head.trim() == self.base);
         let remove = format!("worktree remove --force {}", quoted(&self.path));

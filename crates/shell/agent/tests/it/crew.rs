@@ -50,7 +50,7 @@ impl Model for Both {
 }
 
 /// A kit whose own script is the session's, and wishes with a script for the sub-agents.
-fn kit(session: Script, agents: Script) -> (Kit, AgentAsk, ScriptedModel) {
+pub(crate) fn kit(session: Script, agents: Script) -> (Kit, AgentAsk, ScriptedModel) {
     let kit = Kit::new(session);
     let agents = ScriptedModel::new(agents);
     let both = Both {
@@ -65,7 +65,7 @@ fn kit(session: Script, agents: Script) -> (Kit, AgentAsk, ScriptedModel) {
     (kit, ask, agents)
 }
 
-fn task(id: &str, more: &Value) -> Answer {
+pub(crate) fn task(id: &str, more: &Value) -> Answer {
     let mut input =
         json!({ "description": "count nuts", "prompt": "Count the nuts in the larder." });
     input
@@ -403,74 +403,4 @@ async fn agents_of_a_stranger_are_not_known_before_the_folder_is_trusted() {
             .any(|remark| matches!(remark, Remark::AgentsUntrusted { .. }));
         assert_eq!(said, !trusted, "{remarks:?}");
     }
-}
-
-#[tokio::test]
-async fn a_worktree_is_removed_if_unchanged_and_kept_and_named_if_not() {
-    for (line, kept) in [
-        ("cat notes.txt", false),
-        ("echo more >> notes.txt", true),
-        (
-            "git -c user.name=a -c user.email=a@b commit --allow-empty -qm x",
-            true,
-        ),
-    ] {
-        let agents = Script::new()
-            .then(bash("s1", line))
-            .then(Answer::text("Done."));
-        let session = Script::new()
-            .then(task("c1", &json!({ "isolation": "worktree" })))
-            .then(Answer::text("Good."));
-        let (kit, ask, _) = kit(session, agents);
-        repository(&kit);
-        let mut client = kit
-            .open(AgentAsk {
-                mode: Mode::All,
-                ..ask
-            })
-            .await;
-        client.turn("go").await;
-        let told = client.quit().await;
-        let result = Client::result(&told, "c1");
-        assert!(result.starts_with("Done."), "{result}");
-        let folders = RealFiles
-            .list(&kit.path("home/.dormouse/worktrees"))
-            .unwrap();
-        assert_eq!(
-            (
-                folders.len() == 1,
-                result.contains("its changes are in the worktree")
-            ),
-            (kept, kept),
-            "{line}: {result}"
-        );
-        // The project itself is as it was.
-        assert_eq!(kit.text("project/notes.txt"), "one\n");
-    }
-}
-
-/// Makes the project a repository with one commit.
-fn repository(kit: &Kit) {
-    let folder = kit.path("project");
-    RealFiles.remove_file(&folder.join(".git/HEAD")).unwrap();
-    kit.put("project/notes.txt", "one\n");
-    let line =
-        "git init -q && git add notes.txt && git -c user.name=a -c user.email=a@b commit -qm one";
-    let done = std::process::Command::new("sh")
-        .args(["-c", line])
-        .current_dir(folder)
-        .status();
-    assert!(done.unwrap().success());
-}
-
-#[tokio::test]
-async fn a_folder_without_a_repository_has_no_worktrees() {
-    let session = Script::new()
-        .then(task("c1", &json!({ "isolation": "worktree" })))
-        .then(Answer::text("Then not."));
-    let (kit, ask, _) = kit(session, Script::no_request());
-    let mut client = kit.open(ask).await;
-    client.turn("go").await;
-    let told = client.quit().await;
-    assert!(Client::result(&told, "c1").contains("There can be no worktree here"));
 }

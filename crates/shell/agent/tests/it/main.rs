@@ -20,3 +20,4 @@ mod servers;
 mod switches;
 mod takeover;
 mod turns;
+mod worktrees;
