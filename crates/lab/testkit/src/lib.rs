@@ -16,6 +16,7 @@ pub mod conversation;
 mod log;
 pub mod material;
 mod page;
+pub mod processes;
 
 pub use log::LogBuilder;
 pub use page::page;

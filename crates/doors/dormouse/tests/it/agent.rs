@@ -2,7 +2,6 @@
 
 use crate::program::{Machine, Run};
 use crate::simulator::Running;
-use dormouse_system::{Files as _, RealFiles};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -275,12 +274,7 @@ fn nothing_that_a_command_started_outlives_the_session() {
     let run = scene.run(&["--mode", "all", "-p", "start it"]);
     assert_eq!(run.stdout, "Started.\n", "{run:?}");
     let pid = scene.machine.read("project/pid");
-    let stat = format!("/proc/{}/stat", pid.trim());
-    let stat = RealFiles
-        .open(stat.as_ref())
-        .and_then(|file| file.read_range(0, 4_096));
-    let alive = stat.is_ok_and(|text| String::from_utf8_lossy(&text).contains("(sleep) S"));
-    assert!(!alive);
+    dormouse_testkit::processes::await_end(&pid);
 }
 
 #[test]

@@ -3,12 +3,9 @@
 use crate::agent::{Scene, calls, results_of, says};
 use crate::headless::{Piped, STREAMS, user};
 use dormouse_testkit::SHELL_SERVER;
+use dormouse_testkit::processes::{await_end, runs};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
-
-/// Time in which a process has to end that nobody keeps alive.
-const SOON: Duration = Duration::from_secs(20);
 
 /// A configuration with the server of the test kit under the name `shell`.
 fn config(scene: &Scene, env: &Value) -> Value {
@@ -47,24 +44,6 @@ fn pids(scene: &Scene) -> Vec<String> {
         .collect()
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "processes are files of the kernel"
-)]
-fn runs(pid: &str) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/stat"));
-    status.is_ok_and(|text| !text.contains(") Z "))
-}
-
-#[expect(clippy::disallowed_methods, reason = "a test waits for a process")]
-fn ended(pid: &str) {
-    let begun = Instant::now();
-    while runs(pid) {
-        assert!(begun.elapsed() < SOON, "{pid} still runs");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 #[test]
 fn a_server_of_the_project_works_once_the_folder_is_trusted() {
     let scene = scene(&[
@@ -94,7 +73,8 @@ fn a_server_of_the_project_works_once_the_folder_is_trusted() {
     assert!(results[1].starts_with("echo hi of "), "{}", results[1]);
     let pids = pids(&scene);
     assert_eq!(pids.len(), 1);
-    assert!(!runs(&pids[0]), "the server outlives its session");
+    // No server outlives its session.
+    await_end(&pids[0]);
 }
 
 #[test]
@@ -153,7 +133,7 @@ fn a_server_ends_with_an_agent_that_is_killed() {
     assert!(runs(&pids[0]));
     agent.child.kill().unwrap();
     agent.child.wait().unwrap();
-    ended(&pids[0]);
+    await_end(&pids[0]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::kit::{Client, Kit};
 use dormouse_agent::{AgentAsk, Command, Mode};
 use dormouse_system::System;
+use dormouse_testkit::processes::{await_end, runs, until};
 use dormouse_testkit_model::{Answer, Script};
 use serde_json::json;
 
@@ -14,6 +15,8 @@ async fn waiting(kit: &Kit) -> Client {
     };
     let mut client = kit.open(ask).await;
     client.turn("start it").await;
+    // The call has its result before the command has run its first line.
+    until(|| kit.text("project/pid").ends_with('\n'), "no number");
     client
 }
 
@@ -23,16 +26,6 @@ fn script() -> Script {
     Script::new()
         .then(Answer::call("c1", "Bash", &input))
         .then(Answer::text("Started."))
-}
-
-/// True while the command runs.
-fn is_alive(kit: &Kit) -> bool {
-    let stat = dormouse_system::Files::read(
-        &dormouse_system::RealFiles,
-        std::path::Path::new(&format!("/proc/{}/stat", kit.text("project/pid").trim())),
-        65_536,
-    );
-    stat.is_ok_and(|stat| !String::from_utf8_lossy(&stat).contains(") Z"))
 }
 
 #[tokio::test]
@@ -50,11 +43,11 @@ async fn a_command_in_the_background_may_end_by_itself() {
 async fn a_command_that_does_not_end_is_killed_after_its_grace() {
     let kit = Kit::new(script());
     let mut client = waiting(&kit).await;
-    assert!(is_alive(&kit));
+    assert!(runs(&kit.text("project/pid")));
     client.send(Command::Quit { now: false }).await;
     while client.next().await.is_some() {}
     client.agent.ended().await.unwrap();
-    assert!(!is_alive(&kit));
+    await_end(&kit.text("project/pid"));
     assert_eq!(kit.text("project/done"), "");
 }
 
@@ -68,7 +61,7 @@ async fn a_second_wish_to_end_does_not_wait_for_commands() {
     client.send(Command::Quit { now: true }).await;
     while client.next().await.is_some() {}
     client.agent.ended().await.unwrap();
-    assert!(!is_alive(&kit));
+    await_end(&kit.text("project/pid"));
     assert_eq!(kit.text("project/done"), "");
     // The grace alone takes five seconds.
     assert!(clock.ticks().since(begun).as_secs() < 5);

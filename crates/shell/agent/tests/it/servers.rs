@@ -5,6 +5,7 @@ use dormouse_agent::{AgentAsk, Command, Event, Mode, open};
 use dormouse_core::settings::Trust;
 use dormouse_host::Remark;
 use dormouse_testkit::SHELL_SERVER;
+use dormouse_testkit::processes::{await_end, runs};
 use dormouse_testkit_model::{Answer, Script};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -59,22 +60,11 @@ fn started(kit: &Kit) -> Vec<String> {
     kit.text("started").lines().map(str::to_owned).collect()
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "processes are files of the kernel"
-)]
-fn runs(pid: &str) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/stat"));
-    status.is_ok_and(|text| !text.contains(") Z "))
-}
-
+/// Waits for the end of a process, which the agent may have yet to order.
 async fn ended(pid: &str) {
-    let waiting = async {
-        while runs(pid) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(SOON, waiting).await.unwrap();
+    let pid = pid.to_owned();
+    let waiting = tokio::task::spawn_blocking(move || await_end(&pid));
+    waiting.await.unwrap();
 }
 
 fn bodies(kit: &Kit) -> Vec<Value> {

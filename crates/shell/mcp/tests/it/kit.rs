@@ -5,6 +5,7 @@ use dormouse_core::block::Block;
 use dormouse_drive::ToolCall;
 use dormouse_mcp::{ServerConfig, ServerState, Servers, Status, Surroundings, read_servers};
 use dormouse_system::RealCommands;
+use dormouse_testkit::processes::await_end;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -68,19 +69,9 @@ fn mark() -> String {
     format!("mcp-test-{}-{number}", std::process::id())
 }
 
-/// True while a process runs.
-pub(crate) fn runs(pid: &str) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/stat"));
-    // A zombie has ended; it waits for its number to be collected.
-    status.is_ok_and(|text| !text.contains(") Z "))
-}
-
 /// Waits for the end of a process.
 pub(crate) async fn ended(pid: &str) {
-    let waiting = async {
-        while runs(pid) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(SOON, waiting).await.unwrap();
+    let pid = pid.to_owned();
+    let waiting = tokio::task::spawn_blocking(move || await_end(&pid));
+    waiting.await.unwrap();
 }

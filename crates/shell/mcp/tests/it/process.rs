@@ -1,6 +1,7 @@
 //! Servers that are processes.
 
-use crate::kit::{SOON, calculator, call, connected, ended, run, runs, start};
+use crate::kit::{SOON, calculator, call, connected, ended, run, start};
+use dormouse_testkit::processes::runs;
 use dormouse_mcp::Status;
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -64,9 +65,10 @@ async fn a_server_that_dies_is_reported_and_comes_back() {
     let sum = run(&servers, "add", &json!({ "a": 1, "b": 2 })).await;
     assert_eq!((sum.text.as_str(), sum.is_error), ("3", false));
     let second = run(&servers, "pid", &json!({})).await.text;
-    assert!(first != second && !runs(&first) && runs(&second));
+    assert!(first != second && runs(&second));
+    ended(&first).await;
     servers.close().await;
-    assert!(!runs(&second));
+    ended(&second).await;
 }
 
 #[tokio::test]
