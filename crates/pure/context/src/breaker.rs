@@ -4,8 +4,9 @@
 //! Two conditions open it. *Failures*: after a number of consecutive model calls without a usable
 //! summary, automatic compaction no longer asks the model; the offline engine still runs. *No
 //! progress*: the first prompt measured after a compaction is still above the target, or what can
-//! never be removed already is; then nothing is tried until the floor falls. A successful manual
-//! compaction closes both.
+//! never be removed already is; then nothing is tried until the floor falls, or until the window is
+//! full: the offline engine may bring it back to where it was. A successful manual compaction closes
+//! both.
 //!
 //! # Not here
 //! The gauge, and telling the user: this is only the state, stored as a fact of the session.
@@ -82,6 +83,17 @@ impl Breaker {
             Allowed::Offline
         } else {
             Allowed::Model
+        }
+    }
+
+    /// Means at this size of the prompt. A prompt that stayed above the target, and fills the window
+    /// only since, can be brought back to where it was: below the limit requests go on. Without
+    /// this a session in a small window, whose target and limit lie close together, would end.
+    pub fn allows_at(self, used: Tokens, limit: Tokens, most_failures: u64) -> Allowed {
+        let was_below = self.stuck_at.is_some_and(|stuck| stuck < limit) && !self.floor;
+        match self.allows(most_failures) {
+            Allowed::Nothing if was_below && used >= limit => Allowed::Offline,
+            allowed => allowed,
         }
     }
 
@@ -189,6 +201,20 @@ mod tests {
         assert_eq!(stuck.measured(Tokens(199_500), TARGET), None);
         let fallen = stuck.measured(Tokens(20_000), TARGET).unwrap();
         assert_eq!(fallen.allows(3), Allowed::Model);
+    }
+
+    #[test]
+    fn a_window_that_has_filled_since_may_be_emptied_without_a_model() {
+        let limit = Tokens(177_000);
+        let after = Breaker::default().compacted(false, ModelPart::Summarised);
+        let stuck = after.measured(Tokens(170_000), TARGET).unwrap();
+        assert_eq!(stuck.allows_at(Tokens(176_999), limit, 3), Allowed::Nothing);
+        assert_eq!(stuck.allows_at(limit, limit, 3), Allowed::Offline);
+        // Where it could not be brought below the limit either, nothing is left to try.
+        let full = stuck.no_progress(limit, TARGET, ModelPart::NotAsked);
+        assert_eq!(full.allows_at(limit, limit, 3), Allowed::Nothing);
+        let floor = Breaker::default().irreducible(Tokens(170_000), TARGET);
+        assert_eq!(floor.allows_at(limit, limit, 3), Allowed::Nothing);
     }
 
     #[test]

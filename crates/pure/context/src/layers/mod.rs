@@ -145,8 +145,8 @@ pub fn plan(state: &mut LayerState, inputs: &LayerInputs<'_>) -> LayersPlan {
     note("clear", question.clear());
     note("compact", question.compact());
     note("notes", question.notes());
+    let stuck = question.allowed() == Allowed::Nothing;
     state.in_use = outlook.map(|outlook| outlook.in_use).or(state.in_use);
-    let stuck = breaker.allows(inputs.settings.compact.breaker) == Allowed::Nothing;
     LayersPlan {
         head: inputs.conversation.head().cloned(),
         action,
@@ -253,6 +253,18 @@ impl Question<'_> {
         }
     }
 
+    /// Means that a compaction may use now.
+    fn allowed(&self) -> Allowed {
+        let LayerInputs {
+            thresholds,
+            settings,
+            ..
+        } = self.inputs;
+        let (used, limit) = (self.facts.used, thresholds.blocking_limit);
+        self.breaker
+            .allows_at(used, limit, settings.compact.breaker)
+    }
+
     fn compact(&self) -> Found {
         let inputs = self.inputs;
         let thresholds = inputs.thresholds;
@@ -284,7 +296,7 @@ impl Question<'_> {
         if let Some(reason) = waits.filter(|_| !by_provider) {
             return Err(format!("it is due ({why}), but {reason}"));
         }
-        let allowed = self.breaker.allows(inputs.settings.compact.breaker);
+        let allowed = self.allowed();
         if allowed == Allowed::Nothing {
             return Err(format!(
                 "the breaker is open: {} tokens could not be brought below {}",

@@ -199,16 +199,23 @@ fn an_open_breaker_leaves_less_to_try() {
     };
     assert_eq!(allowed, Allowed::Offline);
 
-    let stuck = Breaker {
+    let breaker = Breaker {
         stuck_at: Some(Tokens(169_000)),
         target: Tokens(167_000),
         ..Breaker::default()
     };
-    let stuck = full().with_breaker(stuck);
+    let stuck = full().with_breaker(breaker);
     assert_eq!(stuck.action(), "nothing");
     assert_eq!(stuck.plan().relief, Relief::Exhausted);
     assert_eq!(full().plan().relief, Relief::Available);
     assert!(stuck.why("compact").contains("breaker is open: 169000"));
+
+    // Full since: back to where it was, below the limit, without a model.
+    let full = Fixture::at(177_000).flags(&["notes=off"]);
+    let Some(Action::Compact { allowed, .. }) = full.with_breaker(breaker).plan().action else {
+        panic!("no compaction");
+    };
+    assert_eq!(allowed, Allowed::Offline);
 }
 
 #[test]
