@@ -41,6 +41,8 @@ type Ended = Result<Result<Extracted, MemdirError>, JoinError>;
 #[derive(Debug)]
 struct Running {
     task: Beside<Result<Extracted, MemdirError>>,
+    /// Records it deals with, for the rules if it is cut off.
+    evidence: Evidence,
     /// Usage that the task has not handed over: all of it, if the task is aborted or fails.
     used: Tally,
 }
@@ -142,9 +144,14 @@ impl Extractor {
         let keeper = Arc::clone(&self.keeper);
         let used = Tally::default();
         let counted = used.clone();
+        let evidence = job.evidence.clone();
         let task = tokio::spawn(async move { keeper.extract(job, &counted).await });
         let task = Beside::new(task);
-        self.running = Some(Running { task, used });
+        self.running = Some(Running {
+            task,
+            evidence,
+            used,
+        });
     }
 
     /// Takes in an extraction that has ended, if one has, and starts the one that waits. A failure
@@ -235,8 +242,9 @@ impl Extractor {
         }
     }
 
-    /// Stops the extraction that runs and drops the one that waits: the next session begins at the
-    /// same place.
+    /// Stops the extraction that runs and drops the one that waits: the session begins at the same
+    /// place when it goes on. It may never go on, so rules without a model keep the plain statements
+    /// of the user at once.
     ///
     /// # Errors
     /// When the session's log cannot be written.
@@ -248,7 +256,11 @@ impl Extractor {
         running.task.abort();
         // The fork shares the session's ports, so it ends before the session does.
         let _aborted = running.task.result().await;
-        session.account(running.used.take()).await
+        let (keeper, evidence) = (Arc::clone(&self.keeper), running.evidence);
+        let rules = move || keeper.extract_by_rules(&evidence, None, "the session was left");
+        let kept = tokio::task::spawn_blocking(rules).await;
+        self.take_in(session, kept, &running.used).await?;
+        Ok(())
     }
 
     /// Waits for the running extraction at the end of a session, at most `extract.exit_wait`.

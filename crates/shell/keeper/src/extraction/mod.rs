@@ -8,7 +8,8 @@
 //! requests is recorded in the session's log, however the fork ended.
 //!
 //! The cursor moves when an extraction has ended well, or when the agent wrote to memory itself. An
-//! extraction that is cut off by leaving is done from the cursor at the next start.
+//! extraction that is cut off by leaving is done from the cursor at the next start; rules without a
+//! model keep the plain statements of the user until then.
 //!
 //! # Not here
 //! The gate, the recognition of memories, their trust: `dormouse_memory::extract`. Judged writes:

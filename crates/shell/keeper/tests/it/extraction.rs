@@ -375,7 +375,8 @@ async fn each_circumstance_has_its_decision() {
     assert_eq!(cursor(&session), None, "none of these moves the cursor");
     kit.say(&mut session, "Thank you very much.", "Sure.").await;
     assert_eq!(decide(main, &mut session, true).await, Decision::Run);
-    assert_eq!((kit.memories().len(), kit.fork.asked().len()), (0, 0));
+    // Ended at once, each kept what the user had said plainly: one memory, and the index.
+    assert_eq!((kit.memories().len(), kit.fork.asked().len()), (2, 0));
 }
 
 #[tokio::test]
