@@ -38,6 +38,13 @@ pub struct Written {
     pub refused: Vec<(String, String)>,
 }
 
+impl Written {
+    /// True if nothing was proposed at all.
+    pub const fn is_empty(&self) -> bool {
+        self.saved.is_empty() && self.waiting.is_empty() && self.refused.is_empty()
+    }
+}
+
 /// Conversation that writes are judged by.
 #[derive(Clone, Debug)]
 pub struct Evidence {

@@ -3,9 +3,9 @@
 //! # Model
 //! After a finished turn an [`Extractor`] is offered the session. If the gate allows it, a fork of
 //! the conversation runs beside it with the guarded tools, and its writes are judged one by one.
-//! Without a model, with its budget spent, or when it fails, rules without a model do the same. One
-//! extraction runs at a time; of those that wait only the newest is kept. Usage of the fork's
-//! requests is recorded in the session's log, however the fork ended.
+//! Without a model, with its budget spent, when it fails or writes nothing until its limit, rules
+//! without a model do the same. One extraction runs at a time; of those that wait only the newest is
+//! kept. Usage of the fork's requests is recorded in the session's log, however the fork ended.
 //!
 //! The cursor moves when an extraction has ended well, or when the agent wrote to memory itself. An
 //! extraction that is cut off by leaving is done from the cursor at the next start; rules without a
@@ -21,6 +21,7 @@ use crate::keeper::Keeper;
 use crate::meter::Tally;
 use crate::side::{NoAnswer, SideFault, SideTask};
 use crate::writes::{Evidence, JudgedWrites, Written};
+use dormouse_core::block::BlockKind;
 use dormouse_core::fragment::{MESSAGES, neutralise, render};
 use dormouse_core::id::Seq;
 use dormouse_core::record::UsageReport;
@@ -33,6 +34,7 @@ use dormouse_memory::card::Card;
 use dormouse_memory::extract::judge::Proposed;
 use dormouse_memory::extract::{Span, SpanKind, directive, offline};
 use dormouse_memory::manifest;
+use dormouse_model::Response;
 use dormouse_tools::{ForkTools, Roots, definitions};
 use extractor::Job;
 use serde::Serialize;
@@ -159,6 +161,13 @@ impl Keeper {
             Ok(answer)
         });
         let (by, written, until) = match answered {
+            // A small model may look around until its requests are spent. It would do so again, so the
+            // cursor moves; what the user said plainly must not be lost for it.
+            Ok(answer) if still_calls(&answer.response) && writes.written().is_empty() => {
+                let why = "the model met its limit of requests before it wrote anything";
+                let extracted = self.go_on_by_rules(&job.evidence, &writes, why)?;
+                (extracted.by, extracted.written, Some(until))
+            }
             Ok(_) => (By::Model, writes.written(), Some(until)),
             Err(fault) => {
                 // Plain statements of the user are kept at once; for the rest the model is asked
@@ -274,6 +283,12 @@ impl Keeper {
             until: None,
         })
     }
+}
+
+/// True if the last answer of a fork wants to go on.
+fn still_calls(response: &Response) -> bool {
+    let mut blocks = response.blocks.iter();
+    blocks.any(|block| block.kind() == BlockKind::ToolUse)
 }
 
 fn sum(reports: &[UsageReport]) -> TokenUsage {

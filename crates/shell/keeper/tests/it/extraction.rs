@@ -1,6 +1,6 @@
 //! Memories are drawn from a conversation, and judged one by one.
 
-use crate::kit::{Kit, calls, fragments, safe, topic, used, write};
+use crate::kit::{Kit, calls, fragments, safe, topic, write};
 use crate::recall::{QUESTION, deploys, others};
 use dormouse_core::id::Seq;
 use dormouse_core::record::{Body, StateChange};
@@ -415,21 +415,6 @@ async fn only_messages_behind_the_cursor_are_a_source() {
     let extracted = extract(&kit, &mut session).await;
     assert_eq!(extracted.written.refused.len(), 1, "{extracted:?}");
     assert_eq!(kit.memories().len(), 0);
-}
-
-#[tokio::test]
-async fn it_ends_after_so_many_requests_and_each_is_paid_for() {
-    let kit = Kit::new();
-    kit.set(&["extract.turns=3"]);
-    let mut session = kit.open().await;
-    kit.say(&mut session, SAID, "I will.").await;
-    let read = || calls(&[("Glob", json!({"pattern": "*.md"}))]).using(used(100));
-    kit.fork
-        .plays(Script::new().then(read()).then(read()).then(read()));
-    let extracted = extract(&kit, &mut session).await;
-    kit.fork.finish();
-    assert_eq!(extracted.by, By::Model);
-    assert_eq!(kit.keeper.budget.today().tokens, 300);
 }
 
 #[tokio::test]

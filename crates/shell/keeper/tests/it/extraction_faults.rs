@@ -237,6 +237,24 @@ async fn what_has_ended_is_taken_in_between_turns() {
     assert!(extractor.collect(&mut session).await.unwrap().is_none());
 }
 
+#[tokio::test]
+async fn a_model_that_only_looks_around_is_followed_by_rules_and_paid_for() {
+    let kit = Kit::new();
+    kit.set(&["extract.turns=3"]);
+    let mut session = kit.open().await;
+    kit.say(&mut session, SAID, "I will.").await;
+    let read = || calls(&[("Glob", json!({"pattern": "*.md"}))]).using(used(100));
+    kit.fork
+        .plays(Script::new().then(read()).then(read()).then(read()));
+    let extracted = extract(&kit, &mut session).await;
+    kit.fork.finish();
+    assert!(matches!(extracted.by, By::Rules(_)), "{extracted:?}");
+    // What the user said plainly is kept, and the model is not asked about it again.
+    assert_eq!(extracted.written.saved.len(), 1);
+    assert!(cursor(&session).is_some());
+    assert_eq!(kit.keeper.budget.today().tokens, 300);
+}
+
 #[tokio::test(start_paused = true)]
 async fn leaving_waits_a_while_and_the_next_start_finishes_from_the_cursor() {
     let kit = Kit::new();

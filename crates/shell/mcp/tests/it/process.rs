@@ -1,8 +1,8 @@
 //! Servers that are processes.
 
 use crate::kit::{SOON, calculator, call, connected, ended, run, start};
-use dormouse_testkit::processes::runs;
 use dormouse_mcp::Status;
+use dormouse_testkit::processes::runs;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 use std::time::Duration;
