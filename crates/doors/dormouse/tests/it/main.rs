@@ -6,6 +6,7 @@ mod agent;
 mod agent_files;
 #[cfg(test)]
 mod agent_fragments;
+mod agent_killed;
 #[cfg(test)]
 mod agent_sandbox;
 #[cfg(test)]

@@ -31,6 +31,7 @@ pub(super) fn capture(
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
+    super::warden::sign(&mut command);
     #[cfg(unix)]
     // A group of its own, so that its children can be killed with it.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);

@@ -142,6 +142,7 @@ fn command(order: &Order) -> io::Result<Command> {
         .env(MARK, &order.mark)
         .current_dir(&order.directory)
         .stdin(thread.input);
+    super::warden::sign(&mut command);
     #[cfg(unix)]
     // A group of its own, so that its children can be killed with it.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);

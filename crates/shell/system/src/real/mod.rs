@@ -21,6 +21,7 @@ mod sandbox;
 mod sweep;
 #[cfg(unix)]
 mod walk;
+mod warden;
 mod world;
 
 pub use commands::RealCommands;

@@ -33,6 +33,7 @@ pub(super) fn converse(order: &PipedOrder) -> Result<Piped, SandboxError> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
+    super::warden::sign(&mut command);
     #[cfg(unix)]
     // A group of its own, so that its children can be killed with it, and an interrupt of the
     // terminal does not reach it.

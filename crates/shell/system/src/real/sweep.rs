@@ -144,6 +144,11 @@ fn is_confined(process: &Path) -> bool {
     has("NoNewPrivs:\t1") && has("Seccomp:\t2")
 }
 
+/// Figures of a process as the kernel shows them; `None` where it shows none.
+pub(super) fn stat(process: u32) -> Option<String> {
+    std::fs::read_to_string(format!("/proc/{process}/stat")).ok()
+}
+
 /// Parent of a living process. The name stands in brackets and may hold anything; the figures follow
 /// its last bracket.
 #[cfg(target_os = "linux")]
