@@ -51,12 +51,16 @@ pub struct Door {
 }
 
 impl Door {
-    /// Opens a socket whose letters go into `inbox`. A socket file without a living owner, left by
-    /// a killed session, is replaced.
+    /// Opens a socket whose letters go into `inbox`; `arrived` is called when one lies there. A socket
+    /// file without a living owner, left by a killed session, is replaced.
     ///
     /// # Errors
     /// When another session listens there, or the socket cannot be made. Needs a Tokio runtime.
-    pub fn open(path: &Path, inbox: Inbox) -> MailResult<Self> {
+    pub fn open(
+        path: &Path,
+        inbox: Inbox,
+        arrived: impl Fn() + Send + Sync + 'static,
+    ) -> MailResult<Self> {
         let failed = |what| {
             move |source| MailError::Socket {
                 path: path.to_owned(),
@@ -73,7 +77,7 @@ impl Door {
         let listener = UnixListener::bind(path).map_err(failed("cannot be opened"))?;
         std::fs::set_permissions(path, Permissions::from_mode(0o600))
             .map_err(failed("cannot be made private"))?;
-        let task = tokio::spawn(serve(listener, inbox));
+        let task = tokio::spawn(serve(listener, inbox, Arc::new(arrived)));
         Ok(Self {
             path: path.to_owned(),
             files,
@@ -95,7 +99,10 @@ impl Drop for Door {
     }
 }
 
-async fn serve(listener: UnixListener, inbox: Inbox) {
+/// Called when a letter has come.
+type Arrived = Arc<dyn Fn() + Send + Sync>;
+
+async fn serve(listener: UnixListener, inbox: Inbox, arrived: Arrived) {
     let places = Arc::new(Semaphore::new(MOST_AT_ONCE));
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else {
@@ -106,15 +113,15 @@ async fn serve(listener: UnixListener, inbox: Inbox) {
             tokio::task::yield_now().await;
             continue;
         };
-        let inbox = inbox.clone();
+        let (inbox, arrived) = (inbox.clone(), Arc::clone(&arrived));
         tokio::spawn(async move {
-            let _answered = tokio::time::timeout(PATIENCE, answer(stream, inbox)).await;
+            let _answered = tokio::time::timeout(PATIENCE, answer(stream, inbox, arrived)).await;
             drop(place);
         });
     }
 }
 
-async fn answer(stream: UnixStream, inbox: Inbox) -> io::Result<()> {
+async fn answer(stream: UnixStream, inbox: Inbox, arrived: Arrived) -> io::Result<()> {
     let peer = stream.peer_cred()?;
     if peer.uid() != rustix::process::geteuid().as_raw() {
         // No word to strangers.
@@ -126,7 +133,7 @@ async fn answer(stream: UnixStream, inbox: Inbox) -> io::Result<()> {
     let mut limited = tokio::io::BufReader::new(read.take(LONGEST as u64 + 1));
     limited.read_until(b'\n', &mut line).await?;
     let receipt = match serde_json::from_slice::<Letter>(&line) {
-        Ok(letter) => take_in(letter, inbox).await,
+        Ok(letter) => take_in(letter, inbox, &arrived).await,
         Err(_) if line.len() > LONGEST => Receipt {
             taken: None,
             error: Some(format!("a letter has at most {LONGEST} bytes")),
@@ -142,7 +149,7 @@ async fn answer(stream: UnixStream, inbox: Inbox) -> io::Result<()> {
     write.shutdown().await
 }
 
-async fn take_in(letter: Letter, inbox: Inbox) -> Receipt {
+async fn take_in(letter: Letter, inbox: Inbox, arrived: &Arrived) -> Receipt {
     let letter = Letter {
         to: inbox.owner().clone(),
         ..letter
@@ -150,10 +157,13 @@ async fn take_in(letter: Letter, inbox: Inbox) -> Receipt {
     let id = letter.id.to_string();
     let taken = tokio::task::spawn_blocking(move || inbox.accept(&letter)).await;
     match taken {
-        Ok(Ok(_)) => Receipt {
-            taken: Some(id),
-            error: None,
-        },
+        Ok(Ok(_)) => {
+            arrived();
+            Receipt {
+                taken: Some(id),
+                error: None,
+            }
+        }
         Ok(Err(error)) => Receipt {
             taken: None,
             error: Some(error.to_string()),

@@ -37,7 +37,7 @@ async fn a_letter_comes_in_once_and_for_the_owner() {
         socket,
         _folder,
     } = place();
-    let door = Door::open(&socket, inbox.clone()).unwrap();
+    let door = Door::open(&socket, inbox.clone(), || {}).unwrap();
     let mode = std::fs::metadata(door.path()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let to = Address::parse(&format!("uds:{}", socket.display())).unwrap();
@@ -63,7 +63,7 @@ async fn rubbish_gets_an_answer_and_no_place() {
         _folder,
         ..
     } = place();
-    let _door = Door::open(&socket, inbox.clone()).unwrap();
+    let _door = Door::open(&socket, inbox.clone(), || {}).unwrap();
     let answers = tokio::task::spawn_blocking(move || {
         let endless = vec![b'x'; 200_000];
         let cases: [&[u8]; 4] = [b"\n", b"{\"id\":3}\n", b"\xff\xfe\n", &endless];
@@ -99,8 +99,8 @@ async fn a_dead_socket_is_replaced_and_a_living_one_kept() {
         error.to_string().contains("leads to no running session"),
         "{error}"
     );
-    let door = Door::open(&socket, inbox.clone()).unwrap();
-    let second = Door::open(&socket, inbox).unwrap_err();
+    let door = Door::open(&socket, inbox.clone(), || {}).unwrap();
+    let second = Door::open(&socket, inbox, || {}).unwrap_err();
     assert!(
         matches!(
             second,
