@@ -10,16 +10,17 @@ use crate::config::{Config, Current, Role};
 use crate::driver::Driver;
 use crate::effect::Work;
 use crate::error::DriveError;
-use crate::hooks::NoHookPoints;
+use crate::hooks::{CHANGED_INPUT, NoHookPoints, RAN};
 use crate::input::EffectOutcome;
 use crate::journal::{Journal, Keeping};
 use crate::layers::Job;
 use crate::outbox::Running;
 use crate::turn::{Extent, Phase, Turn};
+use crate::{QUEUE_FACT, WAITING_FACT};
 use dormouse_ask::Response;
 use dormouse_context::layers::Moment;
 use dormouse_core::block::Block;
-use dormouse_core::record::{Body, Message, MessageOrigin, Purpose, UsageReport};
+use dormouse_core::record::{Body, Lineage, Message, MessageOrigin, Purpose, UsageReport};
 use dormouse_core::usage::TokenUsage;
 use std::sync::Arc;
 
@@ -116,6 +117,26 @@ impl Driver {
             fork.fail_turn(error);
         }
         fork
+    }
+
+    /// Origin of a session that goes on from the latest response as this one's equal; `None` before
+    /// the first record. Results that came since are left out, and so is everything that only this
+    /// session has to deal with: prompts that wait, questions to the person, results under a hook.
+    pub fn lineage(&self, directive: &str) -> Option<Lineage> {
+        let (id, seq) = self.journal.head()?;
+        let session = &self.config.session;
+        let mut lineage = self
+            .conversation
+            .lineage_of_history(session, (id, *seq), directive);
+        let state = &mut lineage.manifest.state;
+        let own = [WAITING_FACT, RAN, CHANGED_INPUT];
+        state.facts.retain(|name, _| {
+            name != QUEUE_FACT && !own.iter().any(|prefix| name.starts_with(prefix))
+        });
+        // Recorded anew, so that the parts of the prefix are saved in the other session's folder, where
+        // a resume looks for them.
+        state.prefix = None;
+        Some(lineage)
     }
 
     /// Sets the upper bound on requests of a turn.

@@ -41,7 +41,7 @@ const MOST_CONTEXT: usize = 10_000;
 /// Name prefix of facts with the input that a hook gave a call in place of the model's.
 pub(crate) const CHANGED_INPUT: &str = "input/";
 /// Name prefix of facts with the result of a tool, while hooks look at it.
-const RAN: &str = "ran/";
+pub(crate) const RAN: &str = "ran/";
 
 /// Moment of a conversation at which hooks may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

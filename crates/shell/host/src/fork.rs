@@ -4,7 +4,7 @@ use crate::configure::SettingWritten;
 use crate::error::HostError;
 use crate::host::Host;
 use dormouse_core::id::{RecordId, SessionId};
-use dormouse_core::record::{Body, FORMAT, LineContext, SessionStart};
+use dormouse_core::record::{Body, FORMAT, LineContext, Lineage, SessionStart};
 use dormouse_core::settings::{FileLayer, LayerKind, Value, keys};
 use dormouse_store::{Draft, FileLog, SessionLog as _};
 use std::path::PathBuf;
@@ -42,17 +42,25 @@ impl Host {
         let Some(head) = last else {
             return Err(HostError::NoSession(parent.to_string()));
         };
+        self.begin_fork(id, live.conversation.lineage(parent, head, ""))
+    }
+
+    /// Begins the log of a session that goes on from this origin.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn begin_fork(&self, id: &SessionId, lineage: Lineage) -> Result<(), HostError> {
         let line = LineContext {
             cwd: self.places().current_dir.display().to_string(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             git_branch: String::new(),
         };
+        let own = self.session_place(id)?;
         let start = SessionStart {
             format: FORMAT,
-            project: place.project,
-            lineage: Some(live.conversation.lineage(parent, head, "")),
+            project: own.project,
+            lineage: Some(lineage),
         };
-        let own = self.session_place(id)?;
         let mut log = FileLog::open(self.system(), &own.log, line, id.clone())?;
         let draft = Draft::new(
             RecordId::new(self.system().ids.fresh()),

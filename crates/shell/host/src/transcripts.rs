@@ -20,7 +20,9 @@ use dormouse_core::id::{RecordId, SessionId};
 use dormouse_core::models::{ModelTable, UNKNOWN_MODEL};
 use dormouse_core::record::{Body, Record, Role, Windows};
 use dormouse_core::weight::Weight;
-use dormouse_store::{Blobs as _, FileBlobs, LiveStart, LogFile, Outlined, ReadLog, Resumed};
+use dormouse_store::{
+    Blobs as _, FileBlobs, LiveStart, LogFile, Outlined, ReadLog, Resumed, logs_of_origin,
+};
 use dormouse_system::System;
 use std::ops::Range;
 use std::path::Path;
@@ -108,11 +110,12 @@ impl Transcripts {
 
     /// The same, of a log of Claude Code or Dormouse that is open.
     pub(crate) fn live_of(&self, log: &LogFile, file: &Path) -> Result<Transcript, HostError> {
-        // A fork refers to records of its parent, whose log lies beside it.
+        // A fork refers to records of its parent.
         let files = Arc::clone(&self.system.files);
         let siblings = |session: &SessionId| {
-            let beside = file.with_file_name(format!("{session}.jsonl"));
-            LogFile::open(&*files, &beside).ok()
+            let paths = logs_of_origin(file.parent()?, session).ok()?;
+            let mut logs = paths.iter();
+            logs.find_map(|path| LogFile::open(&*files, path).ok())
         };
         let TracedTail {
             live,

@@ -12,6 +12,7 @@
 //! Reading the transcripts found ([`crate::summarise`]) and the folders of a project
 //! ([`crate::ProjectFolder`]).
 
+use crate::layout::SUB_AGENTS;
 use dormouse_core::id::{AgentId, SessionId};
 use dormouse_core::units::Millis;
 use dormouse_system::{FileError, FileKind, Files};
@@ -109,7 +110,7 @@ fn attribution(path: &Path) -> (SessionId, Option<AgentId>) {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let folder = path
         .parent()
-        .filter(|folder| folder.ends_with("subagents"))
+        .filter(|folder| folder.ends_with(SUB_AGENTS))
         .and_then(Path::parent)
         .and_then(Path::file_name);
     match (folder, stem.strip_prefix("agent-")) {

@@ -46,8 +46,9 @@ impl FileLog {
     /// The log of a session that this one was forked from. A missing one is no error here: the
     /// resume reports the records it lacks.
     fn sibling(&self, session: &SessionId) -> Option<LogFile> {
-        let path = crate::layout::log_in(&self.folder, session).ok()?;
-        LogFile::open(&*self.files, &path).ok()
+        let paths = crate::layout::logs_of_origin(&self.folder, session).ok()?;
+        let mut logs = paths.iter();
+        logs.find_map(|path| LogFile::open(&*self.files, path).ok())
     }
 }
 

@@ -32,6 +32,9 @@ const HASH_DIGITS: usize = 12;
 /// File in the project's folder that holds its real path; tells two paths with one slug apart.
 const PATH_FILE: &str = "project-path";
 
+/// Folder of a session in which the transcripts of its sub-agents lie, as in Claude Code.
+pub const SUB_AGENTS: &str = "subagents";
+
 /// Upper bound in bytes when the path file is read, far above the 4 KiB that Linux allows a path: a
 /// longer file is damaged, and must not fill the memory.
 const LONGEST_PATH: u64 = 64 * 1024;
@@ -95,6 +98,18 @@ fn identity(real_path: &Path) -> &[u8] {
 /// The log of a session in a project's folder.
 pub fn log_in(folder: &Path, session: &SessionId) -> Result<PathBuf, LayoutError> {
     Ok(folder.join(format!("{}.jsonl", safe(session)?)))
+}
+
+/// Logs in which a session in `folder` may have its beginning: one beside it, or for a sub-agent the log
+/// of the session whose folder holds it.
+pub fn logs_of_origin(folder: &Path, session: &SessionId) -> Result<Vec<PathBuf>, LayoutError> {
+    let mut logs = vec![log_in(folder, session)?];
+    if folder.ends_with(SUB_AGENTS)
+        && let Some(project) = folder.parent().and_then(Path::parent)
+    {
+        logs.push(log_in(project, session)?);
+    }
+    Ok(logs)
 }
 
 /// The id, if it cannot lead out of the folder nor to another file in it (`..`, `/`, `a.b`).
@@ -245,6 +260,19 @@ mod tests {
             .unwrap()
             .mode;
         assert_eq!(mode, Some(0o700));
+    }
+
+    #[test]
+    fn a_sub_agent_may_have_begun_in_the_log_of_its_session() {
+        let logs = |folder: &str| logs_of_origin(Path::new(folder), &"a-1".into()).unwrap();
+        assert_eq!(logs("/p"), [Path::new("/p/a-1.jsonl")]);
+        assert_eq!(
+            logs("/p/a-1/subagents"),
+            [
+                Path::new("/p/a-1/subagents/a-1.jsonl"),
+                Path::new("/p/a-1.jsonl")
+            ]
+        );
     }
 
     #[test]

@@ -45,7 +45,9 @@ pub use gc::{
     plan as plan_gc, survey,
 };
 pub use issue::{Issues, MAX_ISSUES, ReadIssue, Trouble};
-pub use layout::{LayoutError, ProjectFolder, log_in, slug, unique_slug};
+pub use layout::{
+    LayoutError, ProjectFolder, SUB_AGENTS, log_in, logs_of_origin, slug, unique_slug,
+};
 pub use lines::Line;
 pub use live_start::LiveStart;
 pub use log_events::{ENGINE_TIME, LogEvent, LogWork};

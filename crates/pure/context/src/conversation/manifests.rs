@@ -108,6 +108,28 @@ impl Conversation {
             ranges: self.view.ranges(Some(session), Seq::default()),
             ..self.view.layout()
         };
+        self.lineage_with(layout, session, head, directive)
+    }
+
+    /// The same for a fork that begins with the latest response: results and messages that came since
+    /// are left out.
+    pub fn lineage_of_history(
+        &self,
+        session: &SessionId,
+        head: (&RecordId, Seq),
+        directive: &str,
+    ) -> Lineage {
+        let layout = self.view.layout_of_history(session);
+        self.lineage_with(layout, session, head, directive)
+    }
+
+    fn lineage_with(
+        &self,
+        layout: Manifest,
+        session: &SessionId,
+        head: (&RecordId, Seq),
+        directive: &str,
+    ) -> Lineage {
         let manifest = self.completed(layout, self.state.clone(), Some(session));
         Lineage {
             session: session.clone(),

@@ -4,14 +4,25 @@ use super::View;
 use crate::category::Category;
 use crate::segment::Segment;
 use dormouse_core::block::BlockKind;
-use dormouse_core::id::{BlockKey, Seq};
-use dormouse_core::record::Role;
+use dormouse_core::id::{BlockKey, Seq, SessionId};
+use dormouse_core::record::{Manifest, Role};
 use std::collections::HashSet;
 
 impl View {
     /// Segments received since the last response and not sent yet, in order of arrival.
     pub fn waiting(&self) -> impl Iterator<Item = &Segment> {
         self.tail.incoming.iter()
+    }
+
+    /// Layout of the view up to the end of the latest response, for a fork that begins there: segments
+    /// received since are left out.
+    pub(crate) fn layout_of_history(&self, own_session: &SessionId) -> Manifest {
+        let all = self.frozen.iter().chain(&self.tail.response);
+        Manifest {
+            ranges: self.ranges_of(all, &[], Some(own_session), Seq::default()),
+            incoming: Vec::new(),
+            ..self.layout()
+        }
     }
 
     pub(crate) fn waiting_chars(&mut self) -> u64 {
