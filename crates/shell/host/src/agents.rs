@@ -9,8 +9,10 @@
 //! # Not here
 //! Running sub-agents: `dormouse-agent`.
 
+use crate::agent_memory::MemoryScope;
 use crate::host::Host;
 use crate::remark::Remark;
+use dormouse_core::models::ModelTable;
 use dormouse_core::settings::Trust;
 use dormouse_memory::topic;
 use dormouse_permit::Mode;
@@ -49,6 +51,10 @@ pub struct AgentDefinition {
     pub background: bool,
     /// True if it works in a worktree of its own.
     pub worktree: bool,
+    /// Reach of its own memory; `None` for no memory.
+    pub memory: Option<MemoryScope>,
+    /// Model by its name, or by that of a family; `None` for that of the session.
+    pub model: Option<String>,
 }
 
 impl Host {
@@ -136,7 +142,13 @@ fn parse(text: &str, stem: &str) -> Result<AgentDefinition, String> {
         Some(mode) => Some(mode.parse().map_err(|error| format!("{error}"))?),
         None => None,
     };
+    let memory = match string(&values, "memory") {
+        Some(scope) => Some(scope.parse()?),
+        None => None,
+    };
     Ok(AgentDefinition {
+        memory,
+        model: string(&values, "model").filter(|model| model != "inherit"),
         name,
         description: description
             .join(" ")
@@ -152,6 +164,24 @@ fn parse(text: &str, stem: &str) -> Result<AgentDefinition, String> {
             || values.get("background") == Some(&Value::Bool(true)),
         worktree: string(&values, "isolation").as_deref() == Some("worktree"),
     })
+}
+
+impl AgentDefinition {
+    /// Model that it asks for, in a session that asks `session`; `None` for the same. A family (`sonnet`)
+    /// is its newest model, where the session's model is of the same maker.
+    pub fn model_in(&self, session: &str, models: &ModelTable) -> Option<String> {
+        let wish = self.model.as_deref()?;
+        if wish.contains(|c: char| !c.is_ascii_lowercase()) {
+            return Some(wish.to_owned());
+        }
+        let family = format!("claude-{wish}-");
+        if !session.contains("claude-") || session.contains(&family) {
+            return None;
+        }
+        let of_family = models.iter().filter(|model| model.id.starts_with(&family));
+        let newest = of_family.filter(|model| !model.retired).last();
+        newest.map(|model| model.id.clone())
+    }
 }
 
 fn string(values: &Map<String, Value>, key: &str) -> Option<String> {
@@ -203,6 +233,8 @@ mod tests {
                 most_requests: Some(7),
                 background: false,
                 worktree: true,
+                memory: None,
+                model: Some("opus".to_owned()),
             }
         );
     }
@@ -220,10 +252,30 @@ mod tests {
                 "---\nname: a\ndescription: d\npermissionMode: yes-sir\n---\nx",
                 "yes-sir",
             ),
+            (
+                "---\nname: a\ndescription: d\nmemory: everywhere\n---\nx",
+                "user, project or local",
+            ),
         ] {
             let error = parse(text, "file").unwrap_err();
             assert!(error.contains(why), "{error}");
         }
+    }
+
+    #[test]
+    fn a_family_is_its_newest_model_of_the_same_maker() {
+        let models = ModelTable::builtin();
+        let asked = |wish: &str, session: &str| {
+            let text = format!("---\ndescription: d\nmodel: {wish}\n---\n");
+            parse(&text, "stem").unwrap().model_in(session, models)
+        };
+        let newest = asked("haiku", "claude-opus-4-6").unwrap();
+        assert!(models.lookup(&newest).is_known() && newest.starts_with("claude-haiku-"));
+        // The session's own model is of the family already.
+        assert_eq!(asked("opus", "claude-opus-4-6"), None);
+        assert_eq!(asked("inherit", "claude-opus-4-6"), None);
+        assert_eq!(asked("haiku", "qwen3-coder"), None);
+        assert_eq!(asked("gpt-5.2", "qwen3").as_deref(), Some("gpt-5.2"));
     }
 
     #[test]

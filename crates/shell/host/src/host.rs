@@ -3,6 +3,7 @@
 //! # Not here
 //! Services on sessions and memories: each in a module of its own.
 
+use crate::agent_memory::AgentMemory;
 use crate::error::HostError;
 use crate::remark::Remark;
 use crate::transcripts::Transcripts;
@@ -15,6 +16,7 @@ use dormouse_core::models::ModelTable;
 use dormouse_core::settings::{Settings, Trust, changed};
 use dormouse_core::units::Millis;
 use dormouse_keeper::SettingsSource;
+use dormouse_store::SUB_AGENTS;
 use dormouse_system::{Confinement, System};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -25,9 +27,6 @@ use std::time::Duration;
 /// Silence of the settings files before they are read again: editors write in several
 /// steps that lie closer together.
 const SILENCE: Duration = Duration::from_millis(100);
-
-/// Folder of a session in which the transcripts of its sub-agents lie, as in Claude Code.
-const SUB_AGENTS: &str = "subagents";
 
 /// Everything that a program needs of Dormouse, opened once and shared.
 #[derive(Debug)]
@@ -42,6 +41,8 @@ pub struct Host {
     confines: OnceLock<bool>,
     /// Folder for the transcripts of sub-agents, in the host of one; `None` in a session's own.
     sub_agents: Option<PathBuf>,
+    /// Memory of the sort of sub-agent that this is the host of.
+    pub(crate) agent_memory: Option<AgentMemory>,
 }
 
 /// Origin of the settings in force.
@@ -84,6 +85,7 @@ impl Host {
             once: Mutex::default(),
             confines: OnceLock::new(),
             sub_agents: None,
+            agent_memory: None,
         };
         if issues > 0 {
             host.remark(Remark::SettingsIssues { count: issues });
@@ -120,6 +122,7 @@ impl Host {
             once: Mutex::default(),
             confines: self.confines.clone(),
             sub_agents: Some(transcripts),
+            agent_memory: None,
         })
     }
 

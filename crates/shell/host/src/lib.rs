@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod agent_memory;
 mod agents;
 mod choose;
 mod configure;
@@ -33,6 +34,7 @@ mod stats;
 mod transcripts;
 mod window;
 
+pub use agent_memory::MemoryScope;
 pub use agents::AgentDefinition;
 pub use choose::{AgentFolders, ChosenBy, SessionChosen};
 pub use configure::SettingWritten;

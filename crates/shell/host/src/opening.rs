@@ -82,7 +82,7 @@ impl Host {
                 texts.memory = Some(prompt::render(&prompt::Section {
                     directory: &directory,
                     team: team.as_deref(),
-                    mode: if settings.get(keys::DAILY_LOG) {
+                    mode: if settings.get(keys::DAILY_LOG) && self.agent_memory.is_none() {
                         prompt::Mode::DailyLog
                     } else {
                         prompt::Mode::Live
@@ -90,6 +90,10 @@ impl Host {
                     index: limits(&settings),
                     extra_guidelines: guidelines.as_deref(),
                 }));
+                if let (Some(text), Some(memory)) = (&mut texts.memory, &self.agent_memory) {
+                    text.push('\n');
+                    text.push_str(memory.words());
+                }
                 if let Some(dir) = found.existing()? {
                     let text = dir.look()?.snapshot.index();
                     memory_index = (!text.is_empty()).then(|| MemoryIndex {

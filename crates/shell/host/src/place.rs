@@ -3,6 +3,7 @@
 //! # Not here
 //! The rules of the place: `MemoryLocation` of `dormouse-memdir`.
 
+use crate::agent_memory::AgentMemory;
 use crate::error::HostError;
 use crate::host::{Host, day, user_home};
 use crate::memories::limits;
@@ -49,6 +50,8 @@ pub(crate) struct Found<'a> {
     place: Option<MemoryLocation>,
     /// Location whose team memory is meant.
     team_of: Option<MemoryLocation>,
+    /// Memory of a sub-agent that is meant.
+    agent: Option<AgentMemory>,
 }
 
 impl Host {
@@ -60,6 +63,7 @@ impl Host {
             access,
             place,
             team_of: None,
+            agent: None,
         };
         if let Which::Directory(dir) = which {
             let dir = self.places().current_dir.join(dir);
@@ -68,6 +72,12 @@ impl Host {
             let root = self.system().files.real_path(&dir).unwrap_or(dir);
             check_directory(&root).map_err(HostError::NotForMemory)?;
             return Ok(found(root, Access::Private, None));
+        }
+        if let (Which::Private, Some(memory)) = (which, &self.agent_memory) {
+            return Ok(Found {
+                agent: Some(memory.clone()),
+                ..found(memory.root(), memory.access(), None)
+            });
         }
         let place = self.project_place()?;
         if *which == Which::Private {
@@ -155,6 +165,9 @@ impl Found<'_> {
     /// The directory if it exists; reading never makes it.
     pub(crate) fn existing(&self) -> Result<Option<MemoryDir>, HostError> {
         let system = self.host.system();
+        if let Some(memory) = &self.agent {
+            return Ok(memory.existing(system)?);
+        }
         if let Some(place) = &self.team_of {
             return Ok(place.look_team(system)?);
         }
@@ -164,6 +177,9 @@ impl Found<'_> {
     /// The directory, made if need be.
     pub(crate) fn open(&mut self) -> Result<MemoryDir, HostError> {
         let system = self.host.system();
+        if let Some(memory) = &self.agent {
+            return Ok(memory.open(system)?);
+        }
         if let Some(place) = &self.team_of {
             return place.open_team(system)?.ok_or(HostError::NoTeamMemory);
         }

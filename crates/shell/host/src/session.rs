@@ -327,6 +327,10 @@ impl Host {
     /// The memory around a session. Memory that is off is a remark, and the conversation goes on;
     /// memory that cannot be opened is an error.
     fn session_memory(&self) -> Result<Option<SessionMemory>, HostError> {
+        // The memory of a sub-agent is its own to keep: nothing is recalled, nothing drawn from it.
+        if self.agent_memory.is_some() {
+            return Ok(None);
+        }
         match self.keeper(&Which::Private) {
             Ok(opened) => {
                 let recaller = Recaller::new(Arc::clone(&opened.keeper));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Tools that change nothing outside the conversation and the memory beside it, whose own guard and
 /// journal watch over every write.
-const HARMLESS: [&str; 8] = [
+const HARMLESS: [&str; 9] = [
     "Memory",
     "TodoWrite",
     "AskUserQuestion",
@@ -17,6 +17,8 @@ const HARMLESS: [&str; 8] = [
     "EnterPlanMode",
     // The calls of a sub-agent are judged one by one.
     "Agent",
+    // A letter is shown as another agent's words, and its addressee's calls are judged as well.
+    "SendMessage",
 ];
 
 /// A call as text: a tool and its input. The names of a hook's input are understood too.
