@@ -17,12 +17,13 @@ use crate::question::UserAnswers;
 use crate::servers::ServerTools;
 use crate::stream::{EventSender, stream};
 use crate::{prefix, services, surroundings};
+use dormouse_context::prefix::RenderedPrefix;
 use dormouse_core::id::SessionId;
 use dormouse_core::settings::keys;
 use dormouse_core::usage::Usd;
 use dormouse_drive::{Injection, Opened};
 use dormouse_engine::{Asker, EngineError, Session};
-use dormouse_host::{Host, HostError, SessionAsk};
+use dormouse_host::{Host, HostError, SessionAsk, SessionTexts};
 use dormouse_keeper::extraction::RunKind;
 use dormouse_mcp::ServerConfig;
 use dormouse_permit::{Behaviour, Mode, Origin, Rule, RuleError};
@@ -203,12 +204,7 @@ impl Agent {
         let crew = crew(&host, &id, &ask, toolset, &judge, &events);
         let outside = outside(crew.as_ref(), ask.client.as_ref(), &servers);
         let offered: Vec<ClientTool> = outside.iter().flat_map(|tools| tools.offered()).collect();
-        let words = Words {
-            system: ask.system.as_deref(),
-            append: ask.append_system.as_deref(),
-            tools: &offered,
-        };
-        let prefix = prefix::render(&texts, toolset, &judge.rules(), &words)?;
+        let prefix = rendered(&ask, &texts, (toolset, &offered), &judge)?;
         let place = host.session_folder(&id)?;
         let places = AgentPlaces {
             folder: folder.clone(),
@@ -234,12 +230,13 @@ impl Agent {
             events.clone(),
             (&ask, &servers),
         ));
+        let model = model(&host, &id, &ask)?;
         let opened = host
             .open_session(SessionAsk {
                 session: Some(id),
                 prefix,
                 tools: Arc::new(Toolbox::new(&tools, &outside)),
-                model: ask.model.clone(),
+                model,
                 companion: Some(Arc::new(fragments.clone())),
                 judge: Arc::clone(&judge) as _,
                 most_requests: ask.most_requests.unwrap_or(usize::MAX),
@@ -254,12 +251,15 @@ impl Agent {
         let state = session.conversation().state();
         tools.restore_read(files_read(state));
         fragments.attach(session.recorder(), state, &texts.today);
+        if let Some(crew) = &crew {
+            crew.attach(&session);
+        }
         let resumed = opened.opened == Opened::Resumed;
         let listing = crew.as_ref().and_then(Crew::listing);
         let around = || surroundings::fragment(&system, &folder, &texts.today, listing.as_deref());
         let new = (!resumed).then(around);
         let source = if resumed { "resume" } else { source };
-        begin(&mut session, new, &hooks, source).await?;
+        begin(&mut session, (&host, &ask), new, &hooks, source).await?;
         let facts = OpenedSession {
             protocol: PROTOCOL,
             session: opened.id.clone(),
@@ -312,13 +312,53 @@ fn outside(
     all.chain([servers]).collect()
 }
 
+/// Prefix of a session; that of the agent above for its fork.
+fn rendered(
+    ask: &AgentAsk,
+    texts: &SessionTexts,
+    (toolset, offered): (Toolset, &[ClientTool]),
+    judge: &Judging,
+) -> Result<Arc<RenderedPrefix>, AgentError> {
+    if let Some(fork) = ask.lineage.fork() {
+        return Ok(fork.prefix());
+    }
+    let words = Words {
+        system: ask.system.as_deref(),
+        append: ask.append_system.as_deref(),
+        tools: offered,
+    };
+    Ok(prefix::render(texts, toolset, &judge.rules(), &words)?)
+}
+
+/// Model by its name and the way to ask it.
+type GivenModel = (String, Arc<dyn Asker>);
+
+/// Model that is asked; a fork's transcript begins here, with the model of the agent above.
+fn model(host: &Host, id: &SessionId, ask: &AgentAsk) -> Result<Option<GivenModel>, AgentError> {
+    let Some(fork) = ask.lineage.fork() else {
+        return Ok(ask.model.clone());
+    };
+    fork.begin(host, id)?;
+    Ok(fork.model(ask.model.clone()))
+}
+
 /// Tells a session what it begins with: the surroundings of a new one, and words of hooks.
 async fn begin(
     session: &mut Session,
+    (host, ask): (&Host, &AgentAsk),
     surroundings: Option<Injection>,
     hooks: &HookRunner,
     source: &str,
 ) -> Result<(), AgentError> {
+    // The way to ask stays: a model of another provider needs a session of its own.
+    let model = ask.lineage.model();
+    if let Some(model) = model.filter(|model| *model != session.model()) {
+        session.set_model(model, host.params(model)?).await?;
+    }
+    // Nothing may stand between the history and the directive.
+    if let Some(fork) = ask.lineage.fork() {
+        return fork.answer_calls(session).await;
+    }
     let mut begin: Vec<Injection> = surroundings.into_iter().collect();
     begin.extend(hooks.session_start(source, session.model()).await);
     if !begin.is_empty() {
@@ -329,15 +369,18 @@ async fn begin(
 
 /// The model of the settings, followed while the session runs, unless one was given.
 fn wishes(host: &Host, ask: &AgentAsk) -> Wishes {
+    if let Some(fork) = ask.lineage.fork() {
+        return fork.wishes();
+    }
     let model = host.settings().get(keys::MODEL);
     Wishes {
-        from_settings: model.filter(|_| ask.model.is_none()),
+        from_settings: model.filter(|_| ask.model.is_none() && ask.lineage.model().is_none()),
         effort: None,
     }
 }
 
-/// Sub-agents, where there may be some: not in a small window, which has no room for the tool, and not
-/// if it was not wished for.
+/// Sub-agents and letters, where there may be some: not in a small window, which has no room for the
+/// tools, and no sub-agents if they were not wished for.
 fn crew(
     host: &Arc<Host>,
     id: &SessionId,
@@ -351,8 +394,9 @@ fn crew(
         .tools
         .as_ref()
         .is_none_or(|tools| tools.iter().any(is_agent));
-    let offered = wished && !toolset.lean && !judge.rules().hides(AGENT);
-    offered.then(|| Crew::new(host, id, ask, judge, events))?
+    let offered = wished && !judge.rules().hides(AGENT);
+    let open = || Crew::new(host, id, ask, (judge, offered), events);
+    (!toolset.lean).then(open)?
 }
 
 /// Id of the session that is opened; a copy is made where one is wished for.

@@ -11,6 +11,7 @@
 //! The state at the beginning (`surroundings`), recalled memories (`dormouse-keeper`).
 
 use crate::crew::Crew;
+use crate::post::Mailbox;
 use crate::servers::ServerTools;
 use dormouse_core::fragment::{REMINDER, TEAMMATE_MESSAGE, render};
 use dormouse_core::record::{FoldedState, FragmentKind, StateChange};
@@ -306,7 +307,7 @@ impl Inner {
     }
 }
 
-/// Reports of agents that have ended beside the conversation.
+/// Reports of agents that have ended or wait beside the conversation, and letters.
 pub(crate) fn agent_news(crew: &Crew) -> Vec<Injection> {
     let news = crew.news().into_iter();
     let injection = |text| Injection {
@@ -314,7 +315,21 @@ pub(crate) fn agent_news(crew: &Crew) -> Vec<Injection> {
         text: render(&TEAMMATE_MESSAGE, &cut(text)),
         memories: Vec::new(),
     };
-    news.map(injection).collect()
+    let letters = crew.mail().map(Mailbox::arrived).unwrap_or_default();
+    let letters = letters.into_iter().map(|text| Injection {
+        kind: FragmentKind::Mail,
+        text,
+        memories: Vec::new(),
+    });
+    news.map(injection).chain(letters).collect()
+}
+
+/// The same between turns, when letters that a stopped turn did not take in are told again.
+pub(crate) fn idle_news(crew: &Crew) -> Vec<Injection> {
+    if let Some(mail) = crew.mail() {
+        mail.settle();
+    }
+    agent_news(crew)
 }
 
 fn status(text: &str) -> Injection {

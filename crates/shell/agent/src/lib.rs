@@ -10,6 +10,7 @@ mod handle;
 mod hooks;
 mod judge;
 mod learning;
+mod post;
 mod prefix;
 pub mod protocol;
 mod question;

@@ -88,7 +88,7 @@ mod tests {
 
     /// Tokens of a prefix, by the denser tokeniser of the table.
     fn tokens(toolset: Toolset) -> u64 {
-        let agents = [crate::crew::tool()];
+        let agents = [crate::crew::tool(), crate::post::tool()];
         let words = Words {
             tools: if toolset.lean { &[] } else { &agents },
             ..Words::default()

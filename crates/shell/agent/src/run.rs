@@ -13,7 +13,7 @@ mod commands;
 
 use crate::agent::{Agent, AgentError};
 use crate::crew::Crew;
-use crate::fragments::agent_news;
+use crate::fragments::idle_news;
 use crate::learning::Learning;
 use crate::protocol::{Ask, DeltaKind, Event, TaskState, Teller, Told, TurnEnd};
 use closing::closed;
@@ -169,9 +169,9 @@ impl Agent {
         self.report_agents(state).await
     }
 
-    /// Goes on with the reports of agents that ended while nothing was under way.
+    /// Goes on with reports of agents and letters that came while nothing was under way.
     async fn report_agents(&mut self, state: &mut Loop) -> Result<bool, AgentError> {
-        let news = self.crew.as_ref().map(agent_news).unwrap_or_default();
+        let news = self.crew.as_ref().map(idle_news).unwrap_or_default();
         if news.is_empty() {
             return Ok(false);
         }
@@ -323,6 +323,9 @@ impl Agent {
         for record in records.iter().filter(|record| record.seq > until) {
             for told in state.teller.tell(record) {
                 self.tell(state, told);
+            }
+            if let Some(crew) = &self.crew {
+                crew.stored(record, &self.session, &self.wishes);
             }
         }
         if let Some(last) = records.last() {

@@ -1,5 +1,6 @@
 //! The tool by which sub-agents are asked: its definition, its input, and what is kept of a call.
 
+use super::fork::FORK;
 use crate::client::ClientTool;
 use crate::protocol::Command;
 use dormouse_core::id::CallId;
@@ -22,6 +23,16 @@ pub(super) struct Wish {
     pub(super) isolation: Option<Isolation>,
     #[serde(default)]
     pub(super) resume: Option<String>,
+    /// Name of a teammate.
+    #[serde(default)]
+    pub(super) name: Option<String>,
+}
+
+impl Wish {
+    /// True if the agent is to begin with this conversation's history.
+    pub(super) fn wants_fork(&self) -> bool {
+        self.subagent_type.as_deref() == Some(FORK) && self.resume.is_none()
+    }
 }
 
 /// Separation of an agent's work from the project.
@@ -41,6 +52,9 @@ pub(super) struct Facts {
     /// True if it works in a worktree of its own.
     #[serde(default)]
     pub(super) worktree: bool,
+    /// Name of a teammate.
+    #[serde(default)]
+    pub(super) name: Option<String>,
 }
 
 /// The tool's definition.
@@ -58,6 +72,7 @@ pub(crate) fn tool() -> ClientTool {
                 "run_in_background": { "type": "boolean" },
                 "isolation": { "type": "string", "enum": ["worktree"] },
                 "resume": plain(),
+                "name": plain(),
             },
             "required": ["description", "prompt"],
         },

@@ -1,12 +1,15 @@
 //! One sub-agent at work: its task, its questions, its end.
 
 use super::Inner;
+use super::fork::{ForkBase, Gate};
 use super::worktree::Worktree;
 use crate::handle::AgentHandle;
+use crate::post::Seat;
 use crate::protocol::{Command, Event, TurnEnd, When};
 use dormouse_core::block::Block;
 use dormouse_core::id::SessionId;
 use dormouse_core::record::Purpose;
+use dormouse_mail::AgentName;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
@@ -99,6 +102,10 @@ fn place(kept: Option<&Path>) -> String {
 pub(super) struct Work {
     pub(super) agent: AgentHandle,
     pub(super) prompt: String,
+    /// Conversation that it is a fork of.
+    pub(super) fork: Option<Arc<ForkBase>>,
+    /// Its seat in the team; `None` where there are no letters.
+    pub(super) seat: Option<Seat>,
     pub(super) worktree: Option<Worktree>,
     /// Its place among those that work at once.
     pub(super) _room: OwnedSemaphorePermit,
@@ -107,7 +114,13 @@ pub(super) struct Work {
 impl Work {
     /// Does the task, closes the agent, and clears its worktree away.
     pub(super) async fn done(self, inner: &Arc<Inner>, stop: &Stopper) -> End {
-        let how = attend(inner, self.agent, &self.prompt, stop).await;
+        let gate = self.fork.as_deref().map(ForkBase::gate);
+        let seat = self.seat.as_ref();
+        let how = attend(inner, self.agent, &self.prompt, (stop, gate, seat)).await;
+        // A first fork that failed must not hold its siblings up.
+        if let Some(gate) = gate {
+            gate.open();
+        }
         let kept = match self.worktree {
             Some(worktree) => worktree.cleared().await,
             None => None,
@@ -117,21 +130,49 @@ impl Work {
 }
 
 /// Gives an agent its task, passes its questions on, and closes it when the task has ended.
-async fn attend(inner: &Arc<Inner>, mut agent: AgentHandle, prompt: &str, stop: &Stopper) -> How {
+async fn attend(
+    inner: &Arc<Inner>,
+    mut agent: AgentHandle,
+    prompt: &str,
+    (stop, gate, seat): (&Stopper, Option<&Gate>, Option<&Seat>),
+) -> How {
     let task = Command::Prompt {
         content: vec![Block::text(prompt)],
         attachments: Vec::new(),
         when: When::Queue,
     };
-    agent.send(task).await;
-    let (mut end, mut stopped) = (None, false);
+    let (mut end, mut stopped, mut leaves) = (None, false, false);
+    if let Some(gate) = gate {
+        tokio::select! {
+            () = gate.pass() => {}
+            () = stop.0.notified() => stopped = true,
+        }
+    }
+    let first = if stopped {
+        Command::Quit { now: true }
+    } else {
+        task
+    };
+    agent.send(first).await;
     loop {
         tokio::select! {
             told = agent.next() => match told {
                 Some(told) => {
+                    if let (Some(gate), Event::MessageStarted { .. }) = (gate, &told.event) {
+                        gate.open();
+                    }
                     if let Event::TurnEnded(turn) = told.event {
+                        // A turn that a late letter began, and that leaving stops, is not the end.
+                        if leaves {
+                            continue;
+                        }
+                        if let Some(seat) = seat.filter(|seat| !stopped && !seat.is_leaving()) {
+                            inner.is_idle(&seat.name, &turn);
+                        } else {
+                            leaves = true;
+                            agent.send(Command::Quit { now: stopped }).await;
+                        }
                         end = Some(turn);
-                        agent.send(Command::Quit { now: stopped }).await;
                     } else {
                         pass_on(inner, &agent, told.event);
                     }
@@ -150,6 +191,21 @@ async fn attend(inner: &Arc<Inner>, mut agent: AgentHandle, prompt: &str, stop: 
         (_, Some(end)) => How::Turn(end),
         (Err(error), None) => How::Failed(dormouse_core::show::chain(&error)),
         (Ok(()), None) => How::Failed("its session was closed".to_owned()),
+    }
+}
+
+impl Inner {
+    /// Takes note of a teammate that has nothing to do, for the conversation.
+    fn is_idle(&self, name: &AgentName, turn: &TurnEnd) {
+        let text = turn.text.trim();
+        let why = turn.why.as_deref().filter(|_| !turn.is_answered());
+        let why = why.map(|why| format!(" Its turn failed: {why}."));
+        let news = format!(
+            "Teammate {name} waits for letters.{} Its last words:\n{text}",
+            why.unwrap_or_default()
+        );
+        self.idle().push(super::shortened(news));
+        self.news.notify_one();
     }
 }
 

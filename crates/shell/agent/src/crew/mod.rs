@@ -13,9 +13,12 @@
 //!
 //! # Not here
 //! Definitions (`dormouse-host`), the work of one sub-agent (`member`), the tool's input (`call`), bounds
-//! of the tree (`lineage`), permissions of a sub-agent (`wishes`). Agents that share the conversation's history, and letters between agents.
+//! of the tree (`lineage`), permissions of a sub-agent (`wishes`), agents that share the conversation's
+//! history (`fork`).
 
 mod call;
+mod choice;
+mod fork;
 mod lineage;
 mod member;
 #[cfg(test)]
@@ -23,25 +26,27 @@ mod tests;
 mod wishes;
 mod worktree;
 
-use crate::agent::{AgentAsk, open};
+use crate::agent::AgentAsk;
 use crate::client::{ClientTool, OutsideTools};
-use crate::handle::{AgentHandle, Commands};
+use crate::handle::Commands;
 use crate::judge::Judging;
+use crate::post::{LEAD, Mailbox, Office, SEND_MESSAGE};
 use crate::protocol::{Event, TaskState};
 use crate::stream::EventSender;
 use call::{Facts, Isolation, Wish};
 use dormouse_context::offload::ToolOutput;
 use dormouse_core::id::{CallId, SessionId};
 use dormouse_drive::{ToolCall, ToolFuture};
-use dormouse_host::{AgentDefinition, Host, HostError};
+use dormouse_engine::Session;
+use dormouse_host::{AgentDefinition, Host};
+use dormouse_mail::AgentName;
+use fork::{FORK, ForkBase, NewFork};
 use lineage::MOST_AT_ONCE;
 use member::{End, Stopper, Work};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::{Notify, oneshot};
-use worktree::Worktree;
+use tokio::sync::{Notify, oneshot, watch};
 
 pub(crate) use call::{AGENT, answers, tool};
 pub use lineage::Lineage;
@@ -65,12 +70,19 @@ struct Inner {
     judge: Arc<Judging>,
     events: EventSender,
     definitions: Vec<AgentDefinition>,
-    tool: ClientTool,
+    /// Tools that are offered: for sub-agents, and for letters.
+    tools: Vec<ClientTool>,
+    /// Letters from other agents; `None` where there are none.
+    mail: Option<Mailbox>,
+    /// Last words of teammates who wait for letters, which the conversation does not know yet.
+    idle: Mutex<Vec<String>>,
     members: Mutex<BTreeMap<SessionId, Member>>,
     /// Agents that wait for an answer of the person, by the call.
     asking: Mutex<HashMap<CallId, Commands>>,
-    /// Told when an agent beside the conversation has ended.
-    ended: Notify,
+    /// Told when an agent beside the conversation has ended or is idle, and when a letter has come.
+    news: Arc<Notify>,
+    /// Conversation behind its newest response that calls for agents.
+    forks: watch::Sender<Option<Arc<ForkBase>>>,
 }
 
 /// One sub-agent.
@@ -89,22 +101,25 @@ enum State {
     Ended,
 }
 
-/// Largest file with the facts of a sub-agent, in bytes: ours have a few hundred.
-const LARGEST_FACTS: u64 = 64 * 1024;
-
 impl OutsideTools for Crew {
     fn offered(&self) -> Vec<ClientTool> {
-        vec![self.0.tool.clone()]
+        self.0.tools.clone()
     }
 
     fn only_reads(&self, tool: &str) -> Option<bool> {
-        (tool == AGENT).then_some(self.0.tool.only_reads)
+        let mut tools = self.0.tools.iter();
+        let known = tools.find(|known| known.name == tool);
+        known.map(|known| known.only_reads)
     }
 
     fn run(&self, call: ToolCall) -> ToolFuture {
         let crew = self.clone();
         Box::pin(async move {
-            let answer = crew.answer(&call).await;
+            let answer = if call.tool == SEND_MESSAGE {
+                crew.send(&call).await
+            } else {
+                crew.answer(&call).await
+            };
             let is_error = answer.is_err();
             ToolOutput {
                 is_error,
@@ -115,28 +130,73 @@ impl OutsideTools for Crew {
 }
 
 impl Crew {
-    /// Sub-agents of an agent; `None` at the deepest.
+    /// Sub-agents of an agent and its letters; `None` if it has neither. `may` says whether agents were
+    /// wished for.
     pub(crate) fn new(
         host: &Arc<Host>,
         session: &SessionId,
         ask: &AgentAsk,
-        judge: &Arc<Judging>,
+        (judge, may): (&Arc<Judging>, bool),
         events: &EventSender,
     ) -> Option<Self> {
-        ask.lineage.child()?;
-        let definitions = host.agent_definitions();
+        let has_agents = may && ask.lineage.child().is_some();
+        let mail = mailbox(host, session, ask);
+        let wake = |mail: &Mailbox| Arc::clone(mail.wake());
+        let news = mail.as_ref().map_or_else(Arc::default, wake);
+        let mut tools = Vec::new();
+        if has_agents {
+            tools.push(tool());
+        }
+        if mail.as_ref().is_some_and(|mail| writes(ask, mail)) {
+            tools.push(crate::post::tool());
+        }
+        if tools.is_empty() && mail.is_none() {
+            return None;
+        }
+        let definitions = if has_agents {
+            host.agent_definitions()
+        } else {
+            Vec::new()
+        };
         Some(Self(Arc::new(Inner {
             host: Arc::clone(host),
             session: session.clone(),
             ask: ask.clone(),
             judge: Arc::clone(judge),
             events: events.clone(),
-            tool: tool(),
+            tools,
+            mail,
+            idle: Mutex::default(),
             definitions,
             members: Mutex::default(),
             asking: Mutex::default(),
-            ended: Notify::new(),
+            news,
+            forks: watch::Sender::default(),
         })))
+    }
+
+    /// Goes on with letters where the conversation is, and lets other sessions write.
+    pub(crate) fn attach(&self, session: &Session) {
+        if let Some(mail) = &self.0.mail {
+            mail.attach(session.recorder(), session.conversation());
+            if !self.0.ask.lineage.is_sub_agent() {
+                mail.listen();
+            }
+        }
+    }
+
+    /// Letters of this agent; `None` where there are none.
+    pub(crate) fn mail(&self) -> Option<&Mailbox> {
+        self.0.mail.as_ref()
+    }
+
+    async fn send(&self, call: &ToolCall) -> Result<String, String> {
+        let Some(mail) = self.0.mail.clone() else {
+            return Err("There are no letters here.".to_owned());
+        };
+        let (call, system) = (call.clone(), self.0.host.system().clone());
+        let sent = tokio::task::spawn_blocking(move || mail.send(&call, &system)).await;
+        sent.unwrap_or_else(|_| Err("The letter could not be sent.".to_owned()))
     }
 
     /// Words about the agents that are defined, for the beginning of a session; `None` if there are
@@ -164,9 +224,18 @@ impl Crew {
             ));
         };
         let (id, known) = self.chosen(&wish)?;
+        let fork = if wish.wants_fork() {
+            Some(self.fork(&call.id, &wish.prompt).await?)
+        } else {
+            None
+        };
         let definition = self.definition(&wish, known.as_ref())?;
         let background = definition.is_some_and(|one| one.background);
-        let background = wish.run_in_background.unwrap_or(background);
+        // A fork works beside the conversation, unless that would end it.
+        let background = background || (fork.is_some() && !self.0.ask.one_shot);
+        let name = wish.name.clone();
+        let name = name.or_else(|| known.as_ref()?.name.clone());
+        let background = name.is_some() || wish.run_in_background.unwrap_or(background);
         if background && self.0.ask.one_shot {
             return Err("This session ends with its answer, and its agents with it: run this one without `run_in_background`.".to_owned());
         }
@@ -179,13 +248,24 @@ impl Crew {
             None
         };
         let facts = Facts {
-            agent_type: definition.map(|one| one.name.clone()),
+            agent_type: match &fork {
+                Some(_) => Some(FORK.to_owned()),
+                None => definition.map(|one| one.name.clone()),
+            },
             description: wish.description.chars().take(LONGEST_DESCRIPTION).collect(),
             worktree: isolated,
+            name,
         };
         let folder = worktree.as_ref().map(|worktree| worktree.path.as_path());
-        let agent = match self.open(&id, definition, known.is_some(), folder).await {
-            Ok(agent) => agent,
+        let begun = self.begin(
+            &id,
+            definition,
+            (&facts, fork.clone()),
+            known.is_some(),
+            folder,
+        );
+        let (agent, seat) = match begun.await {
+            Ok(begun) => begun,
             Err(why) => {
                 if let Some(worktree) = worktree {
                     worktree.cleared().await;
@@ -195,11 +275,18 @@ impl Crew {
         };
         let work = Work {
             agent,
-            prompt: wish.prompt,
+            prompt: fork.as_ref().map_or(wish.prompt, NewFork::prompt),
+            fork: fork.map(|fork| fork.base),
+            seat,
             worktree,
             _room: place,
         };
         let (end, stop) = self.start(&id, &facts, work, background);
+        if let Some(name) = facts.name {
+            return Ok(format!(
+                "Teammate {name} ({id}) is at work and stays. {SEND_MESSAGE} reaches it by its name; you are told when it is idle."
+            ));
+        }
         if background {
             return Ok(format!(
                 "Agent {id} works in the background. You are told when it has ended."
@@ -211,103 +298,6 @@ impl Crew {
             Ok(end) => end.words(&id),
             Err(_) => Err(format!("Agent {id} has ended unexpectedly.")),
         }
-    }
-
-    /// Id of the agent, and what is known of it if it goes on.
-    fn chosen(&self, wish: &Wish) -> Result<(SessionId, Option<Facts>), String> {
-        let Some(name) = wish.resume.as_deref() else {
-            let fresh = self.0.host.system().ids.fresh();
-            // The random end of the id: a model copies it without a slip.
-            let tail = fresh.len().saturating_sub(12);
-            let id = fresh.get(tail..).unwrap_or(&fresh);
-            return Ok((SessionId::new(format!("agent-{id}")), None));
-        };
-        let id = SessionId::new(name);
-        let unknown = || format!("There is no agent {name} in this session.");
-        let working = self
-            .members()
-            .get(&id)
-            .map(|one| matches!(one.state, State::Working));
-        if working == Some(true) {
-            return Err(format!("Agent {name} is still at work."));
-        }
-        let file = self.facts_file(&id).map_err(|_| unknown())?;
-        let bytes = self.0.host.system().files.read(&file, LARGEST_FACTS);
-        let bytes = bytes.map_err(|_| unknown())?;
-        let facts = serde_json::from_slice(&bytes).map_err(|_| unknown())?;
-        Ok((id, Some(facts)))
-    }
-
-    fn facts_file(&self, id: &SessionId) -> Result<PathBuf, String> {
-        let said = |error: &HostError| dormouse_core::show::chain(error);
-        let host = self.0.host.for_sub_agents(&self.0.session, None);
-        let log = host.map_err(|error| said(&error))?.session_log(id);
-        let log = log.map_err(|error| said(&error))?;
-        Ok(log.with_extension("meta.json"))
-    }
-
-    fn definition(
-        &self,
-        wish: &Wish,
-        known: Option<&Facts>,
-    ) -> Result<Option<&AgentDefinition>, String> {
-        let name = wish.subagent_type.as_deref();
-        let name = name.or(known.and_then(|facts| facts.agent_type.as_deref()));
-        let Some(name) = name else {
-            return Ok(None);
-        };
-        let found = self.0.definitions.iter().find(|one| one.name == name);
-        found.map(Some).ok_or_else(|| {
-            let names: Vec<&str> = self
-                .0
-                .definitions
-                .iter()
-                .map(|one| one.name.as_str())
-                .collect();
-            let names = if names.is_empty() {
-                "none is defined; leave `subagent_type` out".to_owned()
-            } else {
-                format!("defined are {}", names.join(", "))
-            };
-            format!("There is no sub-agent `{name}`: {names}.")
-        })
-    }
-
-    /// A worktree for an agent.
-    async fn worktree(&self, id: &SessionId) -> Result<Worktree, String> {
-        let (host, name) = (Arc::clone(&self.0.host), id.as_str().to_owned());
-        let made = tokio::task::spawn_blocking(move || Worktree::new(&host, &name)).await;
-        made.unwrap_or_else(|_| Err("No worktree could be made.".to_owned()))
-    }
-
-    /// Opens the conversation of a sub-agent.
-    async fn open(
-        &self,
-        id: &SessionId,
-        definition: Option<&AgentDefinition>,
-        resume: bool,
-        folder: Option<&Path>,
-    ) -> Result<AgentHandle, String> {
-        let said = |error: &dyn std::error::Error| {
-            format!(
-                "The agent cannot begin: {}.",
-                dormouse_core::show::chain(error)
-            )
-        };
-        let host = self.0.host.for_sub_agents(&self.0.session, folder);
-        let host = Arc::new(host.map_err(|error| said(&error))?);
-        if resume {
-            let log = host.session_log(id).map_err(|error| said(&error))?;
-            // A transcript that is gone would begin anew without a word.
-            if host.system().files.metadata(&log).is_err() {
-                return Err(format!("The transcript of agent {id} is gone."));
-            }
-        }
-        let Some(ask) = self.wishes(id, definition) else {
-            return Err("Sub-agents of this one would be too deep.".to_owned());
-        };
-        let agent = Box::pin(open(host, ask)).await;
-        agent.map_err(|error| said(&error))
     }
 
     /// Lets a sub-agent work. The receiver hears its end, unless it works beside the conversation.
@@ -343,19 +333,9 @@ impl Crew {
                 member.state = state;
             }
             inner.tell(&id, &what, TaskState::Ended);
-            inner.ended.notify_one();
+            inner.news.notify_one();
         });
         (end, stop)
-    }
-
-    fn keep_facts(&self, id: &SessionId, facts: &Facts) {
-        let Ok(file) = self.facts_file(id) else {
-            return;
-        };
-        let text = serde_json::to_vec(facts).unwrap_or_default();
-        let files = &self.0.host.system().files;
-        // Without it the agent cannot be resumed after a restart, and nothing else is lost.
-        let _kept = files.replace(&file, &text, dormouse_system::Access::Private);
     }
 
     /// Way to the agent whose call waits for a person; `None` if none does.
@@ -365,17 +345,13 @@ impl Crew {
 
     /// Agents that ended beside the conversation since they were told last, in words.
     pub(crate) fn news(&self) -> Vec<String> {
-        let mut news = Vec::new();
+        let mut news = std::mem::take(&mut *self.0.idle());
         for (id, member) in self.members().iter_mut() {
             if !matches!(member.state, State::News(_)) {
                 continue;
             }
             if let State::News(end) = std::mem::replace(&mut member.state, State::Ended) {
-                let mut words = end.words(id).unwrap_or_else(|why| why);
-                if words.len() > MOST_NEWS {
-                    words.truncate(words.floor_char_boundary(MOST_NEWS));
-                    words.push_str("\n[cut here]");
-                }
+                let words = shortened(end.words(id).unwrap_or_else(|why| why));
                 news.push(format!(
                     "Agent {id} ({}) has ended and says:\n{words}",
                     member.what
@@ -385,9 +361,9 @@ impl Crew {
         news
     }
 
-    /// Waits until an agent beside the conversation has ended.
+    /// Waits for news: an agent beside the conversation has ended or is idle, or a letter has come.
     pub(crate) async fn ended(&self) {
-        self.0.ended.notified().await;
+        self.0.news.notified().await;
     }
 
     /// Stops an agent; false if none of this id works.
@@ -409,9 +385,12 @@ impl Crew {
                 .values()
                 .any(|one| matches!(one.state, State::Working));
             if !working {
-                return;
+                break;
             }
             self.ended().await;
+        }
+        if let Some(mail) = &self.0.mail {
+            mail.close();
         }
     }
 
@@ -429,6 +408,10 @@ impl Inner {
         self.asking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn idle(&self) -> MutexGuard<'_, Vec<String>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn tell(&self, id: &SessionId, what: &str, state: TaskState) {
         self.events.tell(Event::TaskChanged {
             task: id.as_str().to_owned(),
@@ -436,4 +419,36 @@ impl Inner {
             state,
         });
     }
+}
+
+/// Mailbox of an agent: that of the session's own, or the seat that the agent above gave.
+fn mailbox(host: &Host, session: &SessionId, ask: &AgentAsk) -> Option<Mailbox> {
+    let (office, seat) = match ask.lineage.seat() {
+        Some((office, seat)) => (office.clone(), seat.clone()),
+        // A run of one answer has no teammates, and is over before a letter could come.
+        None if ask.lineage.is_sub_agent() || ask.one_shot => return None,
+        None => {
+            let office = Office::new(host, session)?;
+            let seat = office.seat(&AgentName::new(LEAD).ok()?, true).ok()?;
+            (office, seat)
+        }
+    };
+    // Without a disk for letters the agent works all the same.
+    Mailbox::open(&office, &seat).ok()
+}
+
+/// True if the agent has the tool for letters: a teammate in any case.
+fn writes(ask: &AgentAsk, mail: &Mailbox) -> bool {
+    let wished = |tools: &Vec<String>| tools.iter().any(|tool| tool == SEND_MESSAGE);
+    let teammate = ask.lineage.is_sub_agent() && mail.seat().stays;
+    teammate || ask.tools.as_ref().is_none_or(wished)
+}
+
+/// Words of an agent as far as the conversation is told them.
+fn shortened(mut words: String) -> String {
+    if words.len() > MOST_NEWS {
+        words.truncate(words.floor_char_boundary(MOST_NEWS));
+        words.push_str("\n[cut here]");
+    }
+    words
 }

@@ -5,16 +5,20 @@
     reason = "a test fails by panicking"
 )]
 
+mod agent_memory;
 mod crew;
 mod daily;
 mod disturbed;
 mod dreams;
 mod endings;
+mod forks;
 mod hooked;
 mod hostile;
 mod kit;
 mod limits;
+mod metered;
 mod people;
+mod post;
 mod recall;
 mod servers;
 mod switches;
