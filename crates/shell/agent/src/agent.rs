@@ -16,7 +16,7 @@ use crate::protocol::{EffortLevel, OpenedSession, PROTOCOL};
 use crate::question::UserAnswers;
 use crate::servers::ServerTools;
 use crate::stream::{EventSender, stream};
-use crate::{prefix, services, surroundings};
+use crate::{coordinator, prefix, services, surroundings};
 use dormouse_context::prefix::RenderedPrefix;
 use dormouse_core::id::SessionId;
 use dormouse_core::settings::keys;
@@ -198,6 +198,7 @@ impl Agent {
         let wishes = wishes(&host, &ask);
         let toolset = services::toolset(&host, texts.memory.is_some());
         offer_only(ask.tools.as_deref(), toolset, &judge, &folder)?;
+        coordinator::begin(&host, &mut ask, toolset, &judge, &folder)?;
         let id = chosen(&host, &ask)?;
         let servers = ServerTools::start(&host, &ask, (&folder, id.as_str()), &judge, &events);
         ask.lineage.share(&servers);

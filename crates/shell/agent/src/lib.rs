@@ -3,6 +3,7 @@
 mod agent;
 mod checkpoints;
 mod client;
+mod coordinator;
 mod crew;
 mod figures;
 mod fragments;

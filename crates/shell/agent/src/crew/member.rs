@@ -1,14 +1,15 @@
 //! One sub-agent at work: its task, its questions, its end.
 
-use super::Inner;
 use super::fork::{ForkBase, Gate};
 use super::worktree::Worktree;
+use super::{Inner, activity};
 use crate::handle::AgentHandle;
 use crate::post::Seat;
-use crate::protocol::{Command, Event, TurnEnd, When};
+use crate::protocol::{Command, Event, TaskState, TurnEnd, When};
 use dormouse_core::block::Block;
 use dormouse_core::id::SessionId;
 use dormouse_core::record::Purpose;
+use dormouse_core::settings::keys;
 use dormouse_mail::AgentName;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -174,6 +175,7 @@ async fn attend(
                         }
                         end = Some(turn);
                     } else {
+                        inner.works(&agent.opened.session, &told.event);
                         pass_on(inner, &agent, told.event);
                     }
                 }
@@ -195,6 +197,27 @@ async fn attend(
 }
 
 impl Inner {
+    /// Tells the client in a few words what an agent is doing, if that has changed.
+    fn works(&self, id: &SessionId, event: &Event) {
+        let Event::ToolAsked { tool, input, .. } = event else {
+            return;
+        };
+        if !self.host.settings().switch(keys::AGENTS_SUMMARY).is_on() {
+            return;
+        }
+        let Some(words) = activity::words(tool, input) else {
+            return;
+        };
+        let what = match self.members().get_mut(id) {
+            Some(member) if member.doing.as_ref() != Some(&words) => {
+                member.doing = Some(words.clone());
+                format!("{}: {words}", member.what)
+            }
+            _ => return,
+        };
+        self.tell(id, &what, TaskState::Running);
+    }
+
     /// Takes note of a teammate that has nothing to do, for the conversation.
     fn is_idle(&self, name: &AgentName, turn: &TurnEnd) {
         let text = turn.text.trim();

@@ -16,6 +16,7 @@
 //! of the tree (`lineage`), permissions of a sub-agent (`wishes`), agents that share the conversation's
 //! history (`fork`).
 
+mod activity;
 mod call;
 mod choice;
 mod fork;
@@ -89,6 +90,8 @@ struct Inner {
 #[derive(Debug)]
 struct Member {
     what: String,
+    /// Words on its work as they were told last.
+    doing: Option<String>,
     stop: Stopper,
     state: State,
 }
@@ -312,6 +315,7 @@ impl Crew {
         let stop = Stopper::default();
         let member = Member {
             what: facts.description.clone(),
+            doing: None,
             stop: stop.clone(),
             state: State::Working,
         };

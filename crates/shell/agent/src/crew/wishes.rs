@@ -3,6 +3,7 @@
 use super::fork::NewFork;
 use super::{Crew, Inner};
 use crate::agent::{AgentAsk, Resume, ServerAsk};
+use crate::coordinator::is_of_role;
 use crate::post::{Office, Seat};
 use dormouse_core::id::SessionId;
 use dormouse_core::settings::keys;
@@ -21,7 +22,9 @@ impl Crew {
         let mode = judge.mode();
         let rules = judge.session_rules();
         let texts = |behaviour: Behaviour| -> Vec<String> {
-            let rules = rules.iter().filter(|(known, _)| *known == behaviour);
+            let rules = rules
+                .iter()
+                .filter(|(known, rule)| *known == behaviour && !is_of_role(rule));
             rules.map(|(_, rule)| rule.text().to_owned()).collect()
         };
         let mut deny = texts(Behaviour::Deny);

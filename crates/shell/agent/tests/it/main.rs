@@ -6,6 +6,7 @@
 )]
 
 mod agent_memory;
+mod coordinating;
 mod crew;
 mod daily;
 mod disturbed;

@@ -9,6 +9,7 @@ use dormouse_core::id::MessageId;
 use dormouse_core::usage::TokenUsage;
 use dormouse_system::Ids;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Attempts that a program is told to expect at most; the driver decides by time and hints.
@@ -23,6 +24,8 @@ pub(super) struct Stream {
     ids: Arc<dyn Ids>,
     /// Answer whose pieces are printed.
     message: Option<MessageId>,
+    /// Tasks that were told to run.
+    tasks: BTreeSet<String>,
 }
 
 impl Stream {
@@ -33,6 +36,7 @@ impl Stream {
             session: session.to_owned(),
             ids,
             message: None,
+            tasks: BTreeSet::new(),
         }
     }
 
@@ -153,7 +157,10 @@ impl Stream {
             })],
             Event::TaskChanged { task, what, state } => {
                 let (subtype, status) = match state {
-                    TaskState::Running => ("task_started", "running"),
+                    TaskState::Running if self.tasks.insert(task.clone()) => {
+                        ("task_started", "running")
+                    }
+                    TaskState::Running => ("task_progress", "running"),
                     TaskState::Ended => ("task_notification", "completed"),
                     TaskState::Killed => ("task_notification", "stopped"),
                 };

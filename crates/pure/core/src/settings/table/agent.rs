@@ -28,7 +28,7 @@ settings! {
     PROVIDER: Provider = "provider",
         choice().scope(Scope::TrustedProject).env(&[var("DORMOUSE_PROVIDER")]);
 
-    /// Small model for choosing memories and for summaries of what agents do.
+    /// Small model for choosing memories and for answering from pages.
     SMALL_MODEL: Option<String> = "small_model", text().env(&[var("DORMOUSE_SMALL_MODEL")]);
 
     /// Provider of the small model; `auto` is that of the conversation.
@@ -148,8 +148,11 @@ settings! {
     /// Number of agents that may run at once.
     AGENTS_CONCURRENT: u64 = "agents.concurrent", count(20).range(0, 1_000).scope(Scope::TrustedProject).hidden();
 
-    /// A few words on what each background agent is doing.
-    AGENTS_SUMMARY: bool = "agents.summary", flag(true).needs(&[Need::Off("simple")]).hidden();
+    /// A few words on what each agent is doing, told with its task.
+    AGENTS_SUMMARY: bool = "agents.summary", flag(true).needs(&[Need::Off("simple")]);
+
+    /// The session's own agent only gives work to others, writes to them and brings results together.
+    AGENTS_COORDINATOR: bool = "agents.coordinator", flag(false).scope(Scope::User);
 
     /// Least share of the prompt tokens that should come from the cache; `dormouse stats` fails below
     /// it.

@@ -9,7 +9,7 @@ use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
 use dormouse_engine::Purpose;
 use dormouse_testkit_model::Answer;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Long outputs that no file is made of: about 1,500 tokens each.
@@ -279,6 +279,26 @@ pub(super) const CASES: &[Case] = &[
             })
         },
     ),
+    case("agents.summary", &[], |scene| {
+        Box::pin(async {
+            let task = json!({ "description": "count", "prompt": "Count." });
+            scene.answers([
+                Answer::call("c1", "Agent", &task),
+                bashes(&[("s1", "echo seven")]),
+                Answer::text("Seven."),
+                Answer::text("Done."),
+            ]);
+            let mut client = scene.kit.open(scene.ask()).await;
+            client.turn("Go on.").await;
+            let told = client.leave(false).await;
+            told.iter().any(|told| {
+                matches!(&told.event, Event::TaskChanged { what, .. } if what == "agent: count: Running echo seven")
+            })
+        })
+    }),
+    case("agents.coordinator", &[], |scene| {
+        Box::pin(async { !has_tool(scene, "Bash").await })
+    }),
     case("memory", &[], |scene| Box::pin(has_tool(scene, "Memory"))),
     // A remote run without a directory of its own has no memory.
     case("memory.remote", &[], |scene| {
