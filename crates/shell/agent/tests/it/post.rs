@@ -8,7 +8,7 @@ use dormouse_core::fragment::{Speaker, recognise};
 use dormouse_core::id::SessionId;
 use dormouse_core::units::Millis;
 use dormouse_mail::{Address, AgentName, Content, Letter, LetterId, Team};
-use dormouse_system::System;
+use dormouse_system::{Access, Files as _, RealFiles, System};
 use dormouse_testkit_model::{Answer, Script};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -310,6 +310,46 @@ async fn letters_are_neither_lost_nor_doubled_when_the_agent_is_killed() {
         let at = text.find(&word).unwrap();
         assert!(at > from, "{word} is out of order");
         from = at;
+    }
+}
+
+#[tokio::test]
+async fn a_letter_whose_place_was_not_recorded_is_not_shown_again() {
+    let provider = Metered::new(|_, _| Answer::text("Read."));
+    let kit = kit();
+    let mut client = kit.open(provider.ask(&kit)).await;
+    let session = client.session();
+    client.turn("hello").await;
+    client.quit().await;
+    write(&kit, &session, 0..3);
+    let again = || AgentAsk {
+        resume: Resume::Newest,
+        ..provider.ask(&kit)
+    };
+    let mut client = kit.open(again()).await;
+    client.turn("and now?").await;
+    while provider.sent_with("NEWS-2;").is_empty() {
+        client.next().await.unwrap();
+    }
+    client.quit().await;
+    // The log as it is if the agent dies behind the letters, before the record of its place.
+    let log = kit.host().session_log(&session).unwrap();
+    let text = RealFiles.read(&log, u64::MAX).unwrap();
+    let text = String::from_utf8(text.to_vec()).unwrap();
+    let shown = text.rfind("NEWS-2;").unwrap();
+    let place = shown + text[shown..].find("\"cursor\"").unwrap();
+    let end = text[..place].rfind('\n').unwrap() + 1;
+    assert!(end > shown);
+    let kept = &text.as_bytes()[..end];
+    RealFiles.replace(&log, kept, Access::Private).unwrap();
+    write(&kit, &session, 3..4);
+    let mut client = kit.open(again()).await;
+    client.turn("once more").await;
+    client.quit().await;
+    let text = said(provider.sent().last().unwrap());
+    for number in 0..4 {
+        let word = format!("NEWS-{number};");
+        assert_eq!(text.matches(&word).count(), 1, "{word}");
     }
 }
 
