@@ -245,6 +245,9 @@ impl Crew {
         let isolated = wish.isolation == Some(Isolation::Worktree)
             || definition.is_some_and(|one| one.worktree)
             || known.as_ref().is_some_and(|facts| facts.worktree);
+        if isolated && fork.is_some() {
+            return Err("A fork works in the folder that its history is about: leave `isolation` out, or give the task to an agent with a context of its own.".to_owned());
+        }
         let worktree = if isolated {
             Some(self.worktree(&id).await?)
         } else {

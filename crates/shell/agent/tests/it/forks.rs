@@ -257,6 +257,23 @@ async fn a_fork_goes_on_by_its_id_after_a_restart_and_is_still_a_fork() {
 }
 
 #[tokio::test]
+async fn a_fork_stays_in_the_folder_that_its_history_is_about() {
+    let provider = Metered::new(|_, number| {
+        let input = json!({ "description": "d", "prompt": "p", "subagent_type": "fork", "isolation": "worktree" });
+        match number {
+            1 => Answer::blocks(vec![call("c1", "Agent", &input)]),
+            _ => Answer::text("Over."),
+        }
+    });
+    let kit = kit();
+    let mut client = kit.open(provider.ask(&kit)).await;
+    assert_eq!(client.turn("go").await.text, "Over.");
+    let told = client.quit().await;
+    assert!(Client::result(&told, "c1").contains("leave `isolation` out"));
+    assert_eq!(provider.sent_with(FORK).len(), 0);
+}
+
+#[tokio::test]
 async fn a_run_of_one_answer_waits_for_its_fork() {
     let provider = Metered::new(|sent, _| match (is_fork(sent), sent.body.to_string()) {
         (true, _) => Answer::text("Three."),
