@@ -38,8 +38,8 @@ use std::collections::HashSet;
 const STAND_INS: Tokens = Tokens(64);
 
 /// Divisors of the limits for user messages and evidence, tried in order while the result is not
-/// smaller. The first drops only the restored files; the last leaves a few hundred tokens.
-const LESS_ROOM: [u64; 4] = [1, 4, 16, 64];
+/// smaller. The first drops only restored files, the second all parts; the last leaves little.
+const LESS_ROOM: [u64; 5] = [1, 1, 4, 16, 64];
 
 /// Effect that the job waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -366,13 +366,14 @@ impl CompactionJob {
         // If the result is not smaller, or above the target and so in need of the next compaction at
         // once, restored files are dropped first; then user messages and evidence get less room.
         let mut composed = self.compose(cx, summary, kind, parts, 1);
+        let mut others = restore::without_files(parts);
         for part in LESS_ROOM {
             match &composed {
                 Ok((_, after)) if *after > cx.target => {}
                 Err(GateError::NotSmaller { .. }) => {}
                 Ok(_) | Err(_) => break,
             }
-            let shorter = self.compose(cx, summary, kind, &[], part);
+            let shorter = self.compose(cx, summary, kind, &std::mem::take(&mut others), part);
             if composed.is_err() || matches!(&shorter, Ok((_, after)) if *after <= cx.target) {
                 composed = shorter;
             }

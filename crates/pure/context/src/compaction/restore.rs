@@ -4,6 +4,7 @@ use crate::tokens;
 use dormouse_core::block::Block;
 use dormouse_core::models::BytesPerToken;
 use dormouse_core::units::Tokens;
+use std::collections::BTreeMap;
 
 /// Kind of a restored part; determines its tag and its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,12 +50,45 @@ pub struct RestoredPart {
     pub text: String,
 }
 
-/// Most tokens of one restored skill; every other kind of part but a file is held to it too. Skills
-/// are instructions of a few pages; one that is longer names files for the details.
-const SKILL: Tokens = Tokens(5_000);
-/// Most tokens of all restored skills together: five of full length, about an eighth of the usual
-/// window.
-const ALL_SKILLS: Tokens = Tokens(25_000);
+/// Room of one kind of restored part, in tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct KindRoom {
+    /// Most tokens of one part.
+    pub(super) each: Tokens,
+    /// Most tokens of all parts of the kind together.
+    pub(super) all: Tokens,
+}
+
+impl KindRoom {
+    const fn new(each: u64, all: u64) -> Self {
+        Self {
+            each: Tokens(each),
+            all: Tokens(all),
+        }
+    }
+
+    fn map(self, scale: impl Fn(Tokens) -> Tokens) -> Self {
+        Self {
+            each: scale(self.each),
+            all: scale(self.all),
+        }
+    }
+}
+
+/// Skills are instructions of a few pages, and longer ones name files for the details: five of full
+/// length, about an eighth of the usual window.
+const SKILLS: KindRoom = KindRoom::new(5_000, 25_000);
+/// There is one plan; a longer one is in its file.
+const PLAN: KindRoom = KindRoom::new(5_000, 5_000);
+/// A hundred to-dos of a line each.
+const TODOS: KindRoom = KindRoom::new(2_000, 2_000);
+/// Twenty agents and as many commands, of a few lines each.
+const AGENTS: KindRoom = KindRoom::new(2_000, 2_000);
+/// A listing has the names of some sixty tools with their purposes; all of them stay within the room
+/// that tools may take in the prompt before they are deferred.
+const LISTINGS: KindRoom = KindRoom::new(5_000, 10_000);
+/// Hooks may print what they like: no more than two long ones are shown.
+const HOOKS: KindRoom = KindRoom::new(5_000, 10_000);
 
 /// Limits of restored files, from the settings, and of the other parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,10 +99,8 @@ pub struct RestoreLimits {
     pub file: Tokens,
     /// Most tokens of all files together.
     pub all_files: Tokens,
-    /// Most tokens of one skill, and of every other part that is no file.
-    pub(super) skill: Tokens,
-    /// Most tokens of all skills together.
-    pub(super) all_skills: Tokens,
+    /// Room of the other kinds, in their order.
+    others: [KindRoom; 6],
 }
 
 impl RestoreLimits {
@@ -78,8 +110,24 @@ impl RestoreLimits {
             files,
             file,
             all_files,
-            skill: SKILL,
-            all_skills: ALL_SKILLS,
+            others: [SKILLS, PLAN, TODOS, AGENTS, LISTINGS, HOOKS],
+        }
+    }
+
+    /// Room of a kind.
+    pub(super) const fn room(&self, kind: RestoredKind) -> KindRoom {
+        let [skills, plan, todos, agents, listings, hooks] = self.others;
+        match kind {
+            RestoredKind::File => KindRoom {
+                each: self.file,
+                all: self.all_files,
+            },
+            RestoredKind::Skill => skills,
+            RestoredKind::Plan => plan,
+            RestoredKind::Todos => todos,
+            RestoredKind::Agents => agents,
+            RestoredKind::Listing => listings,
+            RestoredKind::Hook => hooks,
         }
     }
 
@@ -90,8 +138,7 @@ impl RestoreLimits {
             files: self.files,
             file: scale(self.file),
             all_files: scale(self.all_files),
-            skill: scale(self.skill),
-            all_skills: scale(self.all_skills),
+            others: self.others.map(|room| room.map(&scale)),
         }
     }
 
@@ -114,6 +161,12 @@ impl RestoreLimits {
     }
 }
 
+/// Parts that are no files.
+pub(super) fn without_files(parts: &[RestoredPart]) -> Vec<RestoredPart> {
+    let others = parts.iter().filter(|part| part.kind != RestoredKind::File);
+    others.cloned().collect()
+}
+
 /// Blocks of the restored parts, each within its limits. `parts` come newest first, so the oldest
 /// are left out.
 pub(super) fn blocks(
@@ -122,17 +175,14 @@ pub(super) fn blocks(
     bytes: BytesPerToken,
 ) -> Vec<Block> {
     let mut files = 0;
-    let (mut file_room, mut skill_room) = (limits.all_files, limits.all_skills);
+    let mut rooms: BTreeMap<RestoredKind, Tokens> = BTreeMap::new();
     let mut blocks = Vec::new();
     for part in parts {
-        let (room, each) = match part.kind {
-            RestoredKind::File if files >= limits.files => continue,
-            RestoredKind::File => (&mut file_room, limits.file),
-            RestoredKind::Skill => (&mut skill_room, limits.skill),
-            // Plan, to-dos and listings are few: each has room of its own and takes none from the
-            // skills.
-            _ => (&mut Tokens(limits.skill.get()), limits.skill),
-        };
+        if part.kind == RestoredKind::File && files >= limits.files {
+            continue;
+        }
+        let KindRoom { each, all } = limits.room(part.kind);
+        let room = rooms.entry(part.kind).or_insert(all);
         let block = fitting(part, each.min(*room), bytes);
         let size = tokens::estimate(block.weight(), bytes);
         if size > *room {

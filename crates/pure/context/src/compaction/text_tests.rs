@@ -76,7 +76,53 @@ fn all_skills_share_their_room() {
         .iter()
         .map(|block| tokens::estimate(block.weight(), bytes()))
         .sum();
-    assert!(sum <= limits().all_skills && shown.len() >= 5, "{sum}");
+    assert!(sum <= Tokens(25_000) && shown.len() >= 5, "{sum}");
+}
+
+#[test]
+fn every_kind_has_a_room_of_its_own_which_shrinks_with_the_window() {
+    let whole = limits();
+    let small = CompactSettings::new(&Settings::default()).within(Tokens(20_000));
+    for (kind, each, all) in [
+        (RestoredKind::File, 5_000, 50_000),
+        (RestoredKind::Skill, 5_000, 25_000),
+        (RestoredKind::Plan, 5_000, 5_000),
+        (RestoredKind::Todos, 2_000, 2_000),
+        (RestoredKind::Agents, 2_000, 2_000),
+        (RestoredKind::Listing, 5_000, 10_000),
+        (RestoredKind::Hook, 5_000, 10_000),
+    ] {
+        let room = whole.room(kind);
+        assert_eq!(
+            (room.each, room.all),
+            (Tokens(each), Tokens(all)),
+            "{kind:?}"
+        );
+        let many: Vec<RestoredPart> = (0..12)
+            .map(|n| part(kind, &format!("n{n}"), prose(n, 40_000)))
+            .collect();
+        for limits in [whole, small.restore] {
+            let room = limits.room(kind);
+            let shown = blocks(&many, &limits, bytes());
+            let sizes = shown
+                .iter()
+                .map(|block| tokens::estimate(block.weight(), bytes()));
+            let sizes: Vec<Tokens> = sizes.collect();
+            assert!(!sizes.is_empty(), "{kind:?}");
+            assert!(
+                sizes.iter().all(|size| *size <= room.each),
+                "{kind:?}: {sizes:?}"
+            );
+            assert!(sizes.into_iter().sum::<Tokens>() <= room.all, "{kind:?}");
+        }
+        let less = small.restore.room(kind);
+        assert!(less.each < room.each && less.all < room.all, "{kind:?}");
+        // Other kinds leave it its room.
+        let mut all = many.clone();
+        all.insert(0, part(RestoredKind::Skill, "other", prose(1, 400_000)));
+        let last = texts(&blocks(&all, &whole, bytes()));
+        assert!(last.len() > 1, "{kind:?}");
+    }
 }
 
 #[test]
