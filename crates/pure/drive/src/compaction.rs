@@ -73,19 +73,20 @@ impl Driver {
             return Err(DriveError::CompactionOff);
         }
         Ok(match (wish.from, wish.up_to) {
-            (Some(message), _) => Scope::From(self.message_in_view(message)?),
-            (None, Some(message)) => Scope::UpTo(self.message_in_view(message)?),
+            (Some(message), _) => Scope::From(self.message_in_view(message)?.1),
+            (None, Some(message)) => Scope::UpTo(self.message_in_view(message)?.0),
             (None, None) => Scope::All,
         })
     }
 
-    fn message_in_view(&self, message: u64) -> Result<Seq, DriveError> {
+    /// First and last record of a message, counted from 1.
+    fn message_in_view(&self, message: u64) -> Result<(Seq, Seq), DriveError> {
         let missing = || DriveError::NoSuchMessage(message);
         let at = usize::try_from(message)
             .ok()
             .and_then(|message| message.checked_sub(1))
             .ok_or_else(missing)?;
-        let messages = self.conversation.view().messages();
+        let messages = self.conversation.view().message_bounds();
         messages.get(at).copied().ok_or_else(missing)
     }
 

@@ -93,6 +93,24 @@ impl View {
         sent.any(|segment| segment.origin == key)
     }
 
+    /// First and last record of each message, in prompt order. Neighbours of one role are one message, as
+    /// the API counts them: a prompt with its fragments, an answer with all its blocks.
+    pub fn message_bounds(&self) -> Vec<(Seq, Seq)> {
+        let tail = self.tail.response.iter().chain(&self.tail.incoming);
+        let mut bounds: Vec<(Role, Seq, Seq)> = Vec::new();
+        for segment in self.frozen.iter().chain(tail) {
+            let record = segment.origin.record;
+            match bounds.last_mut() {
+                Some((role, _, last)) if *role == segment.role => *last = record,
+                _ => bounds.push((segment.role, record, record)),
+            }
+        }
+        bounds
+            .into_iter()
+            .map(|(_, first, last)| (first, last))
+            .collect()
+    }
+
     /// Sequence numbers of the records in view, in prompt order.
     pub fn messages(&self) -> Vec<Seq> {
         let tail = self.tail.response.iter().chain(&self.tail.incoming);
