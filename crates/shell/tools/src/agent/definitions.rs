@@ -64,6 +64,7 @@ impl Toolset {
             // Run by the provider: it has a type of its own and no schema.
             all.push(json!({ "type": "web_search_20250305", "name": "web_search", "max_uses": 8 }));
         }
+        all.iter_mut().for_each(leave_out_known);
         if self.lean {
             all.iter_mut().for_each(shorten_definition);
         }
@@ -77,6 +78,24 @@ impl Toolset {
             _ => true,
         };
         wanted && (!self.lean || LEAN_TOOLS.contains(&name))
+    }
+}
+
+/// Leaves out of a definition what models send without being told, because its words are paid with every
+/// request: a few parameters, which work all the same, their units, and bounds, which are checked when a
+/// call comes.
+fn leave_out_known(definition: &mut Value) {
+    let known: &[&str] = match definition["name"].as_str() {
+        Some("Grep") => &["-A", "-B"],
+        Some("WebSearch") => &["allowed_domains", "blocked_domains"],
+        _ => &[],
+    };
+    if let Some(properties) = definition["input_schema"]["properties"].as_object_mut() {
+        properties.retain(|name, _| !known.contains(&name.as_str()));
+        for property in properties.values_mut().filter_map(Value::as_object_mut) {
+            property.remove("minimum");
+            property.remove("description");
+        }
     }
 }
 
