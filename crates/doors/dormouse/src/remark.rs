@@ -75,6 +75,16 @@ pub fn words(remark: &Remark) -> String {
         Remark::AgentUnread { file, why } => {
             format!("the sub-agent `{}` is left out: {why}", file.display())
         }
+        Remark::SkillsUntrusted { folder } => format!(
+            "skills and commands in `{}` are not known until this folder is trusted (`dormouse config trust`)",
+            folder.display()
+        ),
+        Remark::SkillUnread { file, why } => {
+            format!(
+                "the skill or command `{}` is left out: {why}",
+                file.display()
+            )
+        }
         Remark::WithoutModel { why } => format!("without a model: {why}"),
         Remark::NoMemory { why }
         | Remark::IndexNearlyFull { what: why }

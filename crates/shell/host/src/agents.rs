@@ -160,8 +160,7 @@ fn parse(text: &str, stem: &str) -> Result<AgentDefinition, String> {
         refused_tools: list(&values, "disallowedTools").unwrap_or_default(),
         mode,
         most_requests: number(&values, "maxTurns"),
-        background: string(&values, "background").as_deref() == Some("true")
-            || values.get("background") == Some(&Value::Bool(true)),
+        background: flag(&values, "background") == Some(true),
         worktree: string(&values, "isolation").as_deref() == Some("worktree"),
     })
 }
@@ -184,9 +183,19 @@ impl AgentDefinition {
     }
 }
 
-fn string(values: &Map<String, Value>, key: &str) -> Option<String> {
+/// Text of a key, without blanks around it; `None` if it is empty.
+pub(crate) fn string(values: &Map<String, Value>, key: &str) -> Option<String> {
     let text = values.get(key)?.as_str()?.trim();
     (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// A yes or no. Front matter that is no valid YAML is read line by line, and its values as words.
+pub(crate) fn flag(values: &Map<String, Value>, key: &str) -> Option<bool> {
+    match values.get(key)? {
+        Value::Bool(value) => Some(*value),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
 }
 
 /// A count. Front matter that is no valid YAML is read line by line, its numbers as words.
@@ -198,7 +207,7 @@ fn number(values: &Map<String, Value>, key: &str) -> Option<usize> {
 }
 
 /// Names of a list, or of a text with commas.
-fn list(values: &Map<String, Value>, key: &str) -> Option<Vec<String>> {
+pub(crate) fn list(values: &Map<String, Value>, key: &str) -> Option<Vec<String>> {
     let names: Vec<String> = match values.get(key)? {
         Value::String(text) => text.split(',').map(|name| name.trim().to_owned()).collect(),
         Value::Array(names) => names

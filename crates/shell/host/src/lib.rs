@@ -29,6 +29,7 @@ mod servers;
 mod session;
 mod session_cache;
 mod sessions;
+mod skills;
 mod spending;
 mod stats;
 mod transcripts;
@@ -74,6 +75,7 @@ pub use remark::Remark;
 pub use search::{SearchEnd, SessionMatch, SessionSearch, SessionsFound};
 pub use session::{OpenedSession, SessionAsk, SessionMemory};
 pub use sessions::{CompactionRow, SessionList, SessionRow};
+pub use skills::Skill;
 pub use spending::{GroupFigures, UsageAsk, UsageBy, UsageFigures, UsageGroup, UsageReport, Waste};
 pub use stats::{
     EngineTime, FactsKept, FreedTokens, LayerCounts, LimitState, MemoryStats, Pollution,

@@ -98,6 +98,18 @@ pub enum Remark {
         /// The reason, in words.
         why: String,
     },
+    /// Skills or commands are not known: they stand in a project that is not trusted.
+    SkillsUntrusted {
+        /// Folder they stand in.
+        folder: PathBuf,
+    },
+    /// A skill or a command cannot be used.
+    SkillUnread {
+        /// File it stands in, or the folder.
+        file: PathBuf,
+        /// The reason, in words.
+        why: String,
+    },
     /// Servers of tools are not started: they stand in a project that is not trusted.
     ServersUntrusted {
         /// File they stand in.

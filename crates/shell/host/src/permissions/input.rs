@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Tools that change nothing outside the conversation and the memory beside it, whose own guard and
 /// journal watch over every write.
-const HARMLESS: [&str; 9] = [
+const HARMLESS: [&str; 10] = [
     "Memory",
     "TodoWrite",
     "AskUserQuestion",
@@ -19,6 +19,8 @@ const HARMLESS: [&str; 9] = [
     "Agent",
     // A letter is shown as another agent's words, and its addressee's calls are judged as well.
     "SendMessage",
+    // Words of a file of the user's; the calls that follow from them are judged.
+    "Skill",
 ];
 
 /// A call as text: a tool and its input. The names of a hook's input are understood too.
