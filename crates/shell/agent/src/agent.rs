@@ -3,27 +3,29 @@
 //! # Not here
 //! The loop that takes commands and tells events: `run`.
 
+use crate::beside::Beside;
 use crate::checkpoints::{Checkpoints, blobs, files_read};
-use crate::client::{Client, ClientTool, OutsideTools, Toolbox};
-use crate::crew::{AGENT, Crew, Lineage};
+use crate::client::{Client, ClientTool, Toolbox};
+use crate::crew::{Crew, Lineage};
 use crate::fragments::Fragments;
 use crate::handle::AgentHandle;
 use crate::hooks::HookRunner;
-use crate::judge::Judging;
+use crate::judge::{Judging, People};
 use crate::learning::Learning;
-use crate::prefix::Words;
+use crate::plan::Plans;
 use crate::protocol::{EffortLevel, OpenedSession, PROTOCOL};
 use crate::question::UserAnswers;
+use crate::restoring::{AgentRestorer, PrefixParts};
 use crate::servers::ServerTools;
+use crate::skills::Skills;
 use crate::stream::{EventSender, stream};
-use crate::{coordinator, prefix, services, surroundings};
-use dormouse_context::prefix::RenderedPrefix;
+use crate::{coordinator, services, slash, surroundings};
 use dormouse_core::id::SessionId;
 use dormouse_core::settings::keys;
 use dormouse_core::usage::Usd;
 use dormouse_drive::{Injection, Opened};
 use dormouse_engine::{Asker, EngineError, Session};
-use dormouse_host::{Host, HostError, SessionAsk, SessionTexts};
+use dormouse_host::{Host, HostError, SessionAsk};
 use dormouse_keeper::extraction::RunKind;
 use dormouse_mcp::ServerConfig;
 use dormouse_permit::{Behaviour, Mode, Origin, Rule, RuleError};
@@ -153,6 +155,10 @@ pub(crate) struct Agent {
     pub(crate) learning: Option<Learning>,
     pub(crate) hooks: Arc<HookRunner>,
     pub(crate) servers: ServerTools,
+    /// Skills and commands; `None` if there are to be none.
+    pub(crate) skills: Option<Skills>,
+    /// Plan mode; `None` if there is to be none.
+    pub(crate) plans: Option<Plans>,
     pub(crate) events: EventSender,
     /// Wishes for the requests, apart from the settings.
     pub(crate) wishes: Wishes,
@@ -200,13 +206,15 @@ impl Agent {
         offer_only(ask.tools.as_deref(), toolset, &judge, &folder)?;
         coordinator::begin(&host, &mut ask, toolset, &judge, &folder)?;
         let id = chosen(&host, &ask)?;
-        let servers = ServerTools::start(&host, &ask, (&folder, id.as_str()), &judge, &events);
-        ask.lineage.share(&servers);
-        let crew = crew(&host, &id, &ask, toolset, &judge, &events);
-        let outside = outside(crew.as_ref(), ask.client.as_ref(), &servers);
-        let offered: Vec<ClientTool> = outside.iter().flat_map(|tools| tools.offered()).collect();
-        let prefix = rendered(&ask, &texts, (toolset, &offered), &judge)?;
         let place = host.session_folder(&id)?;
+        let beside = Beside::new(&host, &mut ask, (&id, &place), toolset, &judge, &events);
+        let outside = beside.outside(&ask);
+        let offered: Vec<ClientTool> = outside.iter().flat_map(|tools| tools.offered()).collect();
+        let parts = PrefixParts::new(&texts, toolset, judge.rules(), &ask, &offered, &beside);
+        let fork = ask.lineage.fork();
+        // A fork begins with the bytes of the agent above, and keeps them.
+        let prefix = fork.map_or_else(|| parts.render(), |fork| Ok(fork.prefix()))?;
+        let parts = fork.is_none().then_some(parts);
         let places = AgentPlaces {
             folder: folder.clone(),
             results: place.join("tool-results"),
@@ -222,16 +230,17 @@ impl Agent {
             Arc::clone(&judge) as _,
             services::services(&host, texts.memory.is_some(), &answers, &reader),
         );
-        let fragments = Fragments::new(&host, &tools, crew.as_ref(), &servers);
+        let fragments = Fragments::new(&host, &tools, &beside);
         let hooks = Arc::new(HookRunner::new(
             &host,
             &id,
             &place,
             Arc::clone(&judge),
             events.clone(),
-            (&ask, &servers),
+            &ask,
         ));
         let model = model(&host, &id, &ask)?;
+        let restorer = AgentRestorer::new(&host, &place, &fragments, parts);
         let opened = host
             .open_session(SessionAsk {
                 session: Some(id),
@@ -243,6 +252,7 @@ impl Agent {
                 most_requests: ask.most_requests.unwrap_or(usize::MAX),
                 budget: ask.budget,
                 hooks: Arc::clone(&hooks) as _,
+                restorer: Some(Arc::new(restorer)),
                 notices: Arc::new(|_| {}),
             })
             .await?;
@@ -252,25 +262,13 @@ impl Agent {
         let state = session.conversation().state();
         tools.restore_read(files_read(state));
         fragments.attach(session.recorder(), state, &texts.today);
-        if let Some(crew) = &crew {
-            crew.attach(&session);
-        }
+        beside.attach(&session);
         let resumed = opened.opened == Opened::Resumed;
-        let listing = crew.as_ref().and_then(Crew::listing);
+        let listing = beside.crew.as_ref().and_then(Crew::listing);
         let around = || surroundings::fragment(&system, &folder, &texts.today, listing.as_deref());
         let new = (!resumed).then(around);
         let source = if resumed { "resume" } else { source };
         begin(&mut session, (&host, &ask), new, &hooks, source).await?;
-        let facts = OpenedSession {
-            protocol: PROTOCOL,
-            session: opened.id.clone(),
-            resumed,
-            model: session.model().to_owned(),
-            mode: judge.mode(),
-            folder: folder.display().to_string(),
-            tools: tool_names(&judge, toolset, &offered),
-            servers: servers.facts(),
-        };
         let agent = Self {
             learning: opened
                 .memory
@@ -279,16 +277,39 @@ impl Agent {
             session,
             id: opened.id,
             tools,
-            crew,
+            crew: beside.crew,
             judge,
             answers,
             hooks,
-            servers,
+            servers: beside.servers,
+            skills: beside.skills,
+            plans: beside.plans,
             events,
             wishes,
             ask,
         };
+        let facts = agent.facts(resumed, tool_names(&agent.judge, toolset, &offered));
         Ok((agent, facts))
+    }
+
+    /// Facts about the session, for clients.
+    fn facts(&self, resumed: bool, tools: Vec<String>) -> OpenedSession {
+        let commands = if self.ask.lineage.is_sub_agent() {
+            Vec::new()
+        } else {
+            slash::commands(&self.host)
+        };
+        OpenedSession {
+            protocol: PROTOCOL,
+            session: self.id.clone(),
+            resumed,
+            model: self.session.model().to_owned(),
+            mode: self.judge.mode(),
+            folder: self.host.places().current_dir.display().to_string(),
+            tools,
+            servers: self.servers.facts(),
+            commands,
+        }
     }
 }
 
@@ -298,37 +319,6 @@ const fn kind(ask: &AgentAsk) -> RunKind {
         sub_agent: ask.lineage.is_sub_agent(),
         one_shot: ask.one_shot,
     }
-}
-
-/// Tools beside the agent's own: the one for sub-agents, those of the client, those of servers.
-fn outside(
-    crew: Option<&Crew>,
-    client: Option<&Arc<dyn Client>>,
-    servers: &ServerTools,
-) -> Vec<Arc<dyn OutsideTools>> {
-    let crew = crew.map(|crew| Arc::new(crew.clone()) as Arc<dyn OutsideTools>);
-    let client = client.map(|client| Arc::clone(client) as Arc<dyn OutsideTools>);
-    let servers = Arc::new(servers.clone()) as Arc<dyn OutsideTools>;
-    let all = crew.into_iter().chain(client);
-    all.chain([servers]).collect()
-}
-
-/// Prefix of a session; that of the agent above for its fork.
-fn rendered(
-    ask: &AgentAsk,
-    texts: &SessionTexts,
-    (toolset, offered): (Toolset, &[ClientTool]),
-    judge: &Judging,
-) -> Result<Arc<RenderedPrefix>, AgentError> {
-    if let Some(fork) = ask.lineage.fork() {
-        return Ok(fork.prefix());
-    }
-    let words = Words {
-        system: ask.system.as_deref(),
-        append: ask.append_system.as_deref(),
-        tools: offered,
-    };
-    Ok(prefix::render(texts, toolset, &judge.rules(), &words)?)
 }
 
 /// Model by its name and the way to ask it.
@@ -378,26 +368,6 @@ fn wishes(host: &Host, ask: &AgentAsk) -> Wishes {
         from_settings: model.filter(|_| ask.model.is_none() && ask.lineage.model().is_none()),
         effort: None,
     }
-}
-
-/// Sub-agents and letters, where there may be some: not in a small window, which has no room for the
-/// tools, and no sub-agents if they were not wished for.
-fn crew(
-    host: &Arc<Host>,
-    id: &SessionId,
-    ask: &AgentAsk,
-    toolset: Toolset,
-    judge: &Arc<Judging>,
-    events: &EventSender,
-) -> Option<Crew> {
-    let is_agent = |name: &String| name == AGENT || name == "Task";
-    let wished = ask
-        .tools
-        .as_ref()
-        .is_none_or(|tools| tools.iter().any(is_agent));
-    let offered = wished && !judge.rules().hides(AGENT);
-    let open = || Crew::new(host, id, ask, (judge, offered), events);
-    (!toolset.lean).then(open)?
 }
 
 /// Id of the session that is opened; a copy is made where one is wished for.
@@ -469,7 +439,11 @@ fn judging(host: &Arc<Host>, ask: &AgentAsk, events: &EventSender) -> Result<Jud
         writable,
         hidden: host.secret_places(),
     };
-    let judge = Judging::new(permissions, ask.mode, ask.attended, room, events.clone());
+    let people = People {
+        attended: ask.attended,
+        sub_agent: ask.lineage.is_sub_agent(),
+    };
+    let judge = Judging::new(permissions, ask.mode, people, room, events.clone());
     let origin = Origin::new("the command line", folder);
     for (behaviour, rules) in [(Behaviour::Allow, &ask.allow), (Behaviour::Deny, &ask.deny)] {
         for rule in rules {

@@ -352,6 +352,7 @@ pub async fn rewind(host: &Arc<Host>, ask: &RewindAsk) -> Result<Rewound, Rewind
         most_requests: 0,
         budget: None,
         hooks: Arc::new(NoHooks),
+        restorer: None,
         notices: Arc::new(|_| {}),
     });
     let mut session = opened.await?.session;

@@ -3,16 +3,19 @@
 //! # Model
 //! With a prompt and with every round of results, [`Fragments`] looks at what happened beside the
 //! conversation: the date, files that others changed, background commands and sub-agents that ended, a list of
-//! to-dos that lies idle, instruction files. Each piece of news is told once. The memory of what was
+//! to-dos that lies idle, instruction files, skills. Each piece of news is told once. The memory of what was
 //! told is a fact of the log, so that a resumed session repeats nothing; the words are records, so
 //! that a replay has the same bytes.
 //!
 //! # Not here
 //! The state at the beginning (`surroundings`), recalled memories (`dormouse-keeper`).
 
+mod again;
+
+use crate::beside::Beside;
 use crate::crew::Crew;
 use crate::post::Mailbox;
-use crate::servers::ServerTools;
+use crate::skills::Skills;
 use dormouse_core::fragment::{REMINDER, TEAMMATE_MESSAGE, render};
 use dormouse_core::record::{FoldedState, FragmentKind, StateChange};
 use dormouse_engine::{Companion, HookFuture, Injection, Recorder, Seen, ToolCall};
@@ -53,6 +56,10 @@ struct Told {
     nested: Vec<PathBuf>,
     /// Servers whose tools were listed, with a sign of the listing.
     servers: BTreeMap<String, String>,
+    /// Skills that the model knows, with a sign of each description.
+    skills: BTreeMap<String, String>,
+    /// True if the model knows that plan mode is on.
+    plan: bool,
 }
 
 /// Companion that tells news.
@@ -63,27 +70,20 @@ pub(crate) struct Fragments(Arc<Inner>);
 struct Inner {
     host: Arc<Host>,
     tools: AgentTools,
-    crew: Option<Crew>,
-    servers: ServerTools,
+    beside: Beside,
     instructions: Mutex<Option<InstructionFiles>>,
     recorder: OnceLock<Recorder>,
     told: Mutex<Told>,
 }
 
 impl Fragments {
-    pub(crate) fn new(
-        host: &Arc<Host>,
-        tools: &AgentTools,
-        crew: Option<&Crew>,
-        servers: &ServerTools,
-    ) -> Self {
+    pub(crate) fn new(host: &Arc<Host>, tools: &AgentTools, beside: &Beside) -> Self {
         // A tree that cannot be read has failed the opening before; later news are not worth it.
         let instructions = host.instruction_files().ok().flatten();
         Self(Arc::new(Inner {
             host: Arc::clone(host),
             tools: tools.clone(),
-            crew: crew.cloned(),
-            servers: servers.clone(),
+            beside: beside.clone(),
             instructions: Mutex::new(instructions),
             recorder: OnceLock::new(),
             told: Mutex::default(),
@@ -101,6 +101,12 @@ impl Fragments {
             let told = Told {
                 date: today.to_owned(),
                 instructions: inner.digests(),
+                skills: inner
+                    .beside
+                    .skills
+                    .as_ref()
+                    .map(Skills::begun)
+                    .unwrap_or_default(),
                 ..Told::default()
             };
             // At once: a session that is resumed tomorrow has to know the day it knows.
@@ -178,6 +184,8 @@ impl Inner {
         }
         news.extend(self.outside());
         news.extend(self.connected(&mut told));
+        news.extend(self.skilled(&mut told));
+        news.extend(self.planning(&mut told));
         self.tell(told, news)
     }
 
@@ -236,12 +244,16 @@ impl Inner {
         }
         news.extend(self.outside());
         news.extend(self.connected(&mut told));
+        if let Some(plans) = &self.beside.plans {
+            plans.keep(calls);
+        }
+        news.extend(self.planning(&mut told));
         self.tell(told, news)
     }
 
     /// Tools of servers that were connected, or that changed, since they were told.
     fn connected(&self, told: &mut Told) -> Vec<Injection> {
-        let news = self.servers.news(&told.servers).into_iter();
+        let news = self.beside.servers.news(&told.servers).into_iter();
         let tell = |(name, sign, text): (String, String, String)| {
             told.servers.insert(name, sign);
             status(&text)
@@ -277,7 +289,7 @@ impl Inner {
             );
             news.push(status(&text));
         }
-        news.extend(self.crew.iter().flat_map(agent_news));
+        news.extend(self.beside.crew.iter().flat_map(agent_news));
         news
     }
 
@@ -366,15 +378,19 @@ fn listed(lines: &[String]) -> String {
     text.join("\n")
 }
 
+const fn state_name(state: TodoState) -> &'static str {
+    match state {
+        TodoState::Pending => "to do",
+        TodoState::InProgress => "under way",
+        TodoState::Completed => "done",
+    }
+}
+
 /// The list of to-dos as it stands.
 fn reminder(todos: &[Todo]) -> String {
     let mut lines = vec!["The list of to-dos was not touched for a while. Update it if it is out of date; if not, go on:".to_owned()];
     for todo in todos.iter().take(MOST_TODOS) {
-        let state = match todo.status {
-            TodoState::Pending => "to do",
-            TodoState::InProgress => "under way",
-            TodoState::Completed => "done",
-        };
+        let state = state_name(todo.status);
         lines.push(format!("- [{state}] {}", short(&todo.content)));
     }
     lines.join("\n")

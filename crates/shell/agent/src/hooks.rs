@@ -16,7 +16,6 @@ use crate::agent::AgentAsk;
 use crate::client::Client;
 use crate::judge::{Judging, call_text};
 use crate::protocol::Event;
-use crate::servers::ServerTools;
 use crate::stream::EventSender;
 use answer::Merged;
 use dormouse_context::compaction::{RestoredKind, RestoredPart};
@@ -55,8 +54,6 @@ pub(crate) struct HookRunner {
     client: Option<Arc<dyn Client>>,
     /// True for a sub-agent, at whose beginning and end no hooks run.
     sub_agent: bool,
-    /// Servers, whose listings a compaction restores.
-    servers: ServerTools,
 }
 
 impl fmt::Debug for HookRunner {
@@ -72,7 +69,7 @@ impl HookRunner {
         folder: &Path,
         judge: Arc<Judging>,
         events: EventSender,
-        (ask, servers): (&AgentAsk, &ServerTools),
+        ask: &AgentAsk,
     ) -> Self {
         Self {
             place: Arc::new(Place {
@@ -89,7 +86,6 @@ impl HookRunner {
             events,
             client: ask.client.clone(),
             sub_agent: ask.lineage.is_sub_agent(),
-            servers: servers.clone(),
         }
     }
 
@@ -281,10 +277,7 @@ impl Hooks for HookRunner {
                 name: "SessionStart hook".to_owned(),
                 text,
             };
-            let mut parts: Vec<RestoredPart> =
-                merged.answer.context.into_iter().map(part).collect();
-            parts.extend(runner.servers.restored());
-            parts
+            merged.answer.context.into_iter().map(part).collect()
         })
     }
 
@@ -300,7 +293,6 @@ impl Hooks for HookRunner {
                 has(HookEvent::PreCompact)
                     || has(HookEvent::PostCompact)
                     || table.has(HookEvent::SessionStart, Some("compact"))
-                    || self.servers.has_listings()
             }
             HookMoment::Prompt => has(HookEvent::UserPromptSubmit),
             HookMoment::Call => has(HookEvent::PreToolUse),

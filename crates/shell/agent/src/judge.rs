@@ -1,5 +1,6 @@
 //! Permission for the calls of a conversation.
 
+use crate::plan::{EXIT_PLAN, Plans};
 use crate::protocol::Event;
 use crate::question::ASK_USER;
 use crate::stream::EventSender;
@@ -17,12 +18,20 @@ pub(crate) type PermissionSource = Arc<dyn Fn() -> Permissions + Send + Sync>;
 /// Judge of a session's calls.
 pub(crate) struct Judging {
     permissions: PermissionSource,
-    /// True if a person answers questions; without one they are refusals.
-    attended: bool,
+    people: People,
     /// Files that a confined command may reach.
     room: Room,
     events: EventSender,
     state: Mutex<State>,
+}
+
+/// Person behind a session.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct People {
+    /// True if a person answers questions; without one they are refusals.
+    pub(crate) attended: bool,
+    /// True for a sub-agent, whose plans nobody is shown.
+    pub(crate) sub_agent: bool,
 }
 
 #[derive(Debug, Default)]
@@ -30,12 +39,14 @@ struct State {
     mode: Mode,
     /// Rules of this session: of the command line, and those a person gave for as long as it runs.
     rules: Vec<(Behaviour, Rule)>,
+    /// Rules of skills that the running turn uses; they allow.
+    turn_rules: Vec<Rule>,
 }
 
 impl fmt::Debug for Judging {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Judging")
-            .field("attended", &self.attended)
+            .field("people", &self.people)
             .finish_non_exhaustive()
     }
 }
@@ -44,13 +55,13 @@ impl Judging {
     pub(crate) fn new(
         permissions: PermissionSource,
         mode: Mode,
-        attended: bool,
+        people: People,
         room: Room,
         events: EventSender,
     ) -> Self {
         Self {
             permissions,
-            attended,
+            people,
             room,
             events,
             state: Mutex::new(State {
@@ -77,6 +88,16 @@ impl Judging {
         self.state().rules.push((behaviour, rule));
     }
 
+    /// Allows calls until the turn ends.
+    pub(crate) fn allow_for_turn(&self, rules: Vec<Rule>) {
+        self.state().turn_rules.extend(rules);
+    }
+
+    /// Forgets the rules of a turn that has ended.
+    pub(crate) fn end_turn(&self) {
+        self.state().turn_rules.clear();
+    }
+
     /// Every rule in force, those of this session included.
     pub(crate) fn rules(&self) -> Rules {
         self.permissions().rules
@@ -89,9 +110,14 @@ impl Judging {
 
     fn permissions(&self) -> Permissions {
         let mut permissions = (self.permissions)();
-        for (behaviour, rule) in &self.state().rules {
+        let state = self.state();
+        for (behaviour, rule) in &state.rules {
             permissions.rules.add(*behaviour, rule.clone());
         }
+        for rule in &state.turn_rules {
+            permissions.rules.add(Behaviour::Allow, rule.clone());
+        }
+        drop(state);
         permissions
     }
 
@@ -127,17 +153,23 @@ impl Judge for Judging {
         let why = match &verdict.ruling {
             // A question of the model always waits for its answer, whatever the mode.
             Ruling::Run | Ruling::RunConfined | Ruling::Ask { .. }
-                if call.tool == ASK_USER && self.attended =>
+                if call.tool == ASK_USER && self.people.attended =>
             {
                 return Judgement::Ask(PersonQuestion {
                     text: "The model asks you something.".to_owned(),
                     lasting: Vec::new(),
                 });
             }
+            // A plan waits for its approval, whatever else is allowed.
+            Ruling::Run | Ruling::RunConfined | Ruling::Ask { .. }
+                if call.tool == EXIT_PLAN && !self.people.sub_agent =>
+            {
+                return Plans::judgement(call, self.mode(), self.people.attended);
+            }
             // The tool itself says that nobody is there.
             Ruling::Ask { .. } if call.tool == ASK_USER => return Judgement::Run,
             Ruling::Run | Ruling::RunConfined => return Judgement::Run,
-            Ruling::Ask { lasting } if self.attended => {
+            Ruling::Ask { lasting } if self.people.attended => {
                 return Judgement::Ask(PersonQuestion {
                     text: because.to_string(),
                     lasting: lasting.iter().map(ToString::to_string).collect(),

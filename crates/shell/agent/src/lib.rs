@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod agent;
+mod beside;
 mod checkpoints;
 mod client;
 mod coordinator;
@@ -11,13 +12,17 @@ mod handle;
 mod hooks;
 mod judge;
 mod learning;
+mod plan;
 mod post;
 mod prefix;
 pub mod protocol;
 mod question;
+mod restoring;
 mod run;
 mod servers;
 mod services;
+mod skills;
+mod slash;
 mod stream;
 mod surroundings;
 
@@ -33,6 +38,8 @@ pub use dormouse_mcp::{ServerConfig, read_servers, server_tools, tool_failure, t
 pub use dormouse_permit::{Mode, UnknownMode};
 pub use figures::{Figures, ModelFigures};
 pub use handle::{AgentHandle, Commands};
+pub use plan::{ENTER_PLAN, EXIT_PLAN};
 pub use protocol::{Ask, Command, Event, Told, TurnEnd};
 pub use question::ASK_USER;
+pub use slash::commands;
 pub use stream::EventStream;

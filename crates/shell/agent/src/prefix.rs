@@ -4,6 +4,7 @@
 use crate::client::ClientTool;
 use dormouse_context::prefix::{Part, RenderedPrefix};
 use dormouse_core::block::Block;
+use dormouse_core::fragment::{self, REMINDER};
 use dormouse_host::SessionTexts;
 use dormouse_permit::Rules;
 use dormouse_tools::Toolset;
@@ -26,6 +27,8 @@ pub(crate) struct Words<'a> {
     pub(crate) append: Option<&'a str>,
     /// Definitions of further tools.
     pub(crate) tools: &'a [ClientTool],
+    /// Listing of the skills.
+    pub(crate) skills: Option<&'a str>,
 }
 
 /// Renders the prefix. Tools that a rule refuses altogether are left out.
@@ -58,7 +61,12 @@ pub(crate) fn render(
     }
     let instructions = texts.instructions.as_deref();
     let fragments = instructions.map(|text| Part::block("instructions", &Block::text(text)));
-    let prefix = RenderedPrefix::new(tools?, system, fragments.into_iter().collect());
+    let skills = words
+        .skills
+        .map(|text| Block::text(&fragment::render(&REMINDER, text)));
+    let skills = skills.map(|block| Part::block("skills", &block));
+    let fragments = fragments.into_iter().chain(skills).collect();
+    let prefix = RenderedPrefix::new(tools?, system, fragments);
     Ok(Arc::new(prefix))
 }
 
@@ -88,7 +96,9 @@ mod tests {
 
     /// Tokens of a prefix, by the denser tokeniser of the table.
     fn tokens(toolset: Toolset) -> u64 {
-        let agents = [crate::crew::tool(), crate::post::tool()];
+        let mut agents = vec![crate::crew::tool(), crate::post::tool()];
+        agents.push(crate::skills::tool());
+        agents.extend(crate::plan::tools());
         let words = Words {
             tools: if toolset.lean { &[] } else { &agents },
             ..Words::default()
@@ -104,15 +114,17 @@ mod tests {
 
     #[test]
     fn the_prefix_stays_within_five_thousand_tokens() {
-        for search in [SearchBy::Nothing, SearchBy::Command, SearchBy::Provider] {
-            let full = Toolset {
+        let counted = [SearchBy::Nothing, SearchBy::Command, SearchBy::Provider].map(|search| {
+            tokens(Toolset {
                 memory: true,
                 search,
                 lean: false,
-            };
-            let tokens = tokens(full);
-            assert!((2_000..=5_000).contains(&tokens), "{search:?}: {tokens}");
-        }
+            })
+        });
+        let fits = counted
+            .iter()
+            .all(|tokens| (2_000..=5_000).contains(tokens));
+        assert!(fits, "{counted:?}");
     }
 
     #[test]

@@ -23,6 +23,7 @@ use dormouse_core::record::{Record, StateChange};
 use dormouse_drive::{CommandId, Notice, Reply, WAITING_FACT};
 use dormouse_engine::{EngineError, Session, Subscription, Told as Heard};
 use dormouse_model::{Delta, Event as Piece};
+use dormouse_permit::Mode;
 use dormouse_store::ENGINE_TIME;
 use std::collections::BTreeMap;
 use tokio::sync::mpsc;
@@ -36,6 +37,8 @@ enum Sort {
     Other,
     /// Another model, or another effort.
     Model,
+    /// A command that was typed as a prompt: clients wait for the end of a turn.
+    Typed,
 }
 
 /// State of the loop.
@@ -59,6 +62,8 @@ struct Loop {
     quit: Option<Quit>,
     /// Number of the ask to begin anew.
     clear: Option<u64>,
+    /// Mode as it was told last; a tool may switch it.
+    mode: Mode,
 }
 
 /// Wish of the client to end the agent.
@@ -106,6 +111,7 @@ impl Agent {
             learn: None,
             quit: None,
             clear: None,
+            mode: self.judge.mode(),
         }
     }
 
@@ -241,6 +247,11 @@ impl Agent {
             Err(error) => Some(dormouse_core::show::chain(error)),
         };
         if sort == Sort::Turn {
+            let mut turns = state.under_way.values();
+            // Rules of a prompt that waits count until its own turn is over.
+            if !turns.any(|(_, sort)| *sort == Sort::Turn) {
+                self.judge.end_turn();
+            }
             // A turn that met its limit is over as well: whatever the user said in it must not be
             // lost for a long task. A budget that is spent forbids further requests.
             let is_over = matches!(reply, Ok(_) | Err(EngineError::TooManyRequests(_)));
@@ -255,6 +266,9 @@ impl Agent {
                     text: String::new(),
                 })));
             }
+        }
+        if sort == Sort::Typed {
+            self.events.tell(commands::typed_end(reply));
         }
         if sort == Sort::Model && reply.is_ok() {
             self.tell_changed();
@@ -350,6 +364,10 @@ impl Agent {
         self.events.send(told);
         if ended {
             self.tell_tasks(state);
+            if self.judge.mode() != state.mode {
+                state.mode = self.judge.mode();
+                self.tell_changed();
+            }
         }
     }
 

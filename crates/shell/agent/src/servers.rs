@@ -11,6 +11,8 @@
 //! # Not here
 //! Servers and their connections: `dormouse-mcp`.
 
+mod loaded;
+
 use crate::agent::AgentAsk;
 use crate::client::{ClientTool, OutsideTools};
 use crate::judge::Judging;
@@ -19,10 +21,13 @@ use crate::stream::EventSender;
 use dormouse_context::compaction::{RestoredKind, RestoredPart};
 use dormouse_context::offload::ToolOutput;
 use dormouse_core::hash::Hash;
+use dormouse_core::record::FoldedState;
 use dormouse_core::settings::keys;
 use dormouse_drive::{CALL_TOOL, ToolCall, ToolFuture};
+use dormouse_engine::Recorder;
 use dormouse_host::Host;
 use dormouse_mcp::{ServerState, ServerTool, Servers, Status, Surroundings, search, tool_failure};
+use loaded::LoadedTools;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -57,6 +62,7 @@ pub(crate) struct ServerTools {
     shared: bool,
     /// Servers and tools that a sub-agent's definition names; `None` for all.
     only: Option<Vec<String>>,
+    loaded: LoadedTools,
 }
 
 /// Changes on their way to the client. They are held until the opening was told, which is always the
@@ -99,6 +105,7 @@ impl ServerTools {
                 judge: Arc::clone(judge),
                 shared: true,
                 only: ask.tools.as_deref().map(of_servers),
+                loaded: LoadedTools::default(),
                 ..above.clone()
             };
         }
@@ -125,7 +132,13 @@ impl ServerTools {
             news,
             shared: false,
             only: None,
+            loaded: LoadedTools::default(),
         }
+    }
+
+    /// Goes on with the tools that the conversation knows.
+    pub(crate) fn attach(&self, recorder: Recorder, state: &FoldedState) {
+        self.loaded.attach(recorder, state);
     }
 
     /// Lets changes through to the client, which has heard that the session is open.
@@ -220,19 +233,29 @@ impl ServerTools {
             .collect()
     }
 
-    /// Listings for a conversation that was compacted.
+    /// Listings for a conversation that was compacted, and the tools whose input it knew.
     pub(crate) fn restored(&self) -> Vec<RestoredPart> {
-        let part = |(name, text): (String, String)| RestoredPart {
+        let part = |name: String, text: String| RestoredPart {
             kind: RestoredKind::Listing,
-            name: format!("server {name}"),
+            name,
             text,
         };
-        self.listings().into_iter().map(part).collect()
-    }
-
-    /// True if there is something to restore.
-    pub(crate) fn has_listings(&self) -> bool {
-        !self.listings().is_empty()
+        let mut parts = Vec::new();
+        let loaded = self.loaded.newest_first();
+        if !loaded.is_empty() {
+            let tools = self.visible();
+            let found = loaded
+                .iter()
+                .filter_map(|name| tools.iter().find(|tool| tool.name == *name));
+            let lines: Vec<String> = found.map(|tool| tool.definition().to_string()).collect();
+            if !lines.is_empty() {
+                let name = format!("tools that {SEARCH_TOOL} has shown, for {CALL_TOOL}");
+                parts.push(part(name, lines.join("\n")));
+            }
+        }
+        let listings = self.listings().into_iter();
+        parts.extend(listings.map(|(name, text)| part(format!("server {name}"), text)));
+        parts
     }
 
     async fn search(self, call: ToolCall) -> ToolOutput {
@@ -246,6 +269,8 @@ impl ServerTools {
         }
         let found = search(&tools, query);
         let (shown, more) = found.split_at(found.len().min(MOST_SHOWN));
+        self.loaded
+            .shown(shown.iter().map(|tool| tool.name.as_str()));
         let mut text = String::new();
         if found.is_empty() {
             text.push_str("No tool has these words; an empty query names all.\n");

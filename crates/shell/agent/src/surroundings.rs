@@ -20,11 +20,7 @@ pub(crate) fn fragment(
     today: &str,
     listing: Option<&str>,
 ) -> Injection {
-    let mut text = format!(
-        "Working folder: {}\nSystem: {}\nDate: {today}\n",
-        folder.display(),
-        std::env::consts::OS
-    );
+    let mut text = facts(folder, today);
     match git(system, folder, &["status", "--short", "--branch"]) {
         Some(status) => {
             text.push_str("Git status when the session began:\n");
@@ -42,6 +38,15 @@ pub(crate) fn fragment(
         text: render(&REMINDER, text.trim_end()),
         memories: Vec::new(),
     }
+}
+
+/// Facts that hold for the whole session, one a line.
+pub(crate) fn facts(folder: &Path, today: &str) -> String {
+    format!(
+        "Working folder: {}\nSystem: {}\nDate: {today}\n",
+        folder.display(),
+        std::env::consts::OS
+    )
 }
 
 /// Output of git, cut between lines; `None` if it fails.

@@ -17,8 +17,8 @@ use dormouse_core::usage::Usd;
 use dormouse_drive::{Judge, SwitchModel};
 use dormouse_engine::{
     AskModel, Asker, BlockingLog, Companion, DiskRestorer, HookFuture, Hooks, Injection,
-    NoCompanion, Notices, Opened, Ports, Seen, Session, SessionConfig, SessionPlace, ToolCall,
-    ToolHost,
+    NoCompanion, Notices, Opened, Ports, Restorer, Seen, Session, SessionConfig, SessionPlace,
+    ToolCall, ToolHost,
 };
 use dormouse_keeper::Keeper;
 use dormouse_keeper::client::{ConfiguredModel, configured};
@@ -52,6 +52,8 @@ pub struct SessionAsk {
     pub budget: Option<Usd>,
     /// Hooks that run at certain moments.
     pub hooks: Arc<dyn Hooks>,
+    /// Content that a compaction shows again; `None` for files alone.
+    pub restorer: Option<Arc<dyn Restorer>>,
     /// Receiver of the session's notices.
     pub notices: Notices,
 }
@@ -211,10 +213,10 @@ impl Host {
             asker,
             tools: ask.tools,
             hooks: ask.hooks,
-            restorer: Arc::new(DiskRestorer::new(
-                Arc::clone(files),
-                vec![place.folder.clone()],
-            )),
+            restorer: ask.restorer.unwrap_or_else(|| {
+                let hidden = vec![place.folder.clone()];
+                Arc::new(DiskRestorer::new(Arc::clone(files), hidden))
+            }),
             companion,
             settings: self.settings_source(),
             notices: ask.notices,

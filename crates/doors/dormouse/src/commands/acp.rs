@@ -296,6 +296,7 @@ impl Desk<'_> {
             let answer = written(&NewSessionResponse::new(id.clone()).modes(modes));
             self.editor.answer(&opened.request, answer);
         }
+        session.order(Order::Commands).await;
         self.sessions.insert(id, session);
     }
 }

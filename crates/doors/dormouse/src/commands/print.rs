@@ -57,7 +57,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         let servers = args.servers(app, &host)?;
         let driving = match &prompt {
             Some(_) => None,
-            None => control::begin(&mut wire, &servers.in_program, app).await?,
+            None => control::begin(&mut wire, &servers.in_program, &host, app).await?,
         };
         let mut ask = taking_part(ask, args, driving.as_ref());
         ask.servers.given = servers.others;
@@ -370,6 +370,10 @@ impl<'a> Printing<'a> {
                 "hook" => {
                     let why = end.why.unwrap_or_default();
                     return Err(error(Exit::Refused, format!("stopped by a hook: {why}")));
+                }
+                "command" => {
+                    let why = end.why.unwrap_or_default();
+                    return Err(UserError::new(Exit::Usage, why).into());
                 }
                 _ => return Err(error(Exit::Unexpected, end.why.unwrap_or_default())),
             },

@@ -248,3 +248,44 @@ fn a_list_of_tools_hides_the_others() {
     agent.until("result");
     finished(agent);
 }
+
+#[test]
+fn the_program_sends_a_plan_back_and_approves_it() {
+    let plan = |text: &str| calls("ExitPlanMode", &json!({ "plan": text }));
+    let script = [plan("Short."), plan("Longer."), touch("one"), says("Done.")];
+    let scene = Scene::new(&script, &[(".dormouse/commands/review.md", "Review.\n")]);
+    let mut agent = greeted(&scene, &["--permission-mode", "plan"], &json!({}));
+    agent.send(&user("plan it"));
+    let asked = agent.until("control_request");
+    assert_eq!(asked["request"]["tool_name"], "ExitPlanMode");
+    assert_eq!(asked["request"]["input"]["plan"], "Short.");
+    let back = json!({ "behavior": "deny", "message": "say more" });
+    agent.send(&answer(&asked, &back));
+    let told = agent.until("user");
+    assert!(result_of(&told).contains("say more"), "{told}");
+    let asked = agent.until("control_request");
+    assert_eq!(asked["request"]["input"]["plan"], "Longer.");
+    let mode =
+        json!([{ "type": "setMode", "mode": "bypassPermissions", "destination": "session" }]);
+    let yes = json!({ "behavior": "allow", "updatedInput": { "plan": "Longer." }, "updatedPermissions": mode });
+    agent.send(&answer(&asked, &yes));
+    assert_eq!(agent.until("result")["result"], "Done.");
+    assert!(scene.machine.home().join("project/one").exists());
+    finished(agent);
+}
+
+#[test]
+fn the_greeting_tells_the_commands() {
+    let review = "---\ndescription: Reviews\nargument-hint: number\n---\nReview $1.\n";
+    let scene = Scene::new(&[], &[(".dormouse/commands/review.md", review)]);
+    let arguments = [&STREAMS[..], &SDK].concat();
+    let mut agent = Piped::new(&scene, &arguments);
+    agent.send(&request("r1", &json!({ "subtype": "initialize" })));
+    let welcome = agent.until("control_response");
+    let commands = welcome["response"]["response"]["commands"]
+        .as_array()
+        .unwrap();
+    let review = json!({ "name": "review", "description": "Reviews", "argumentHint": "number" });
+    assert!(commands.contains(&review), "{welcome}");
+    finished(agent);
+}

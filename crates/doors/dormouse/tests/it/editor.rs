@@ -304,3 +304,51 @@ fn mistakes_get_errors_with_their_reason() {
     assert_eq!(editor.next()["error"]["code"], -32_700);
     editor.close();
 }
+
+#[test]
+fn commands_are_told_and_a_plan_is_approved() {
+    let plan = json!({ "plan": "Move the heron." });
+    let script = [
+        calls("ExitPlanMode", &plan),
+        calls("ExitPlanMode", &plan),
+        calls("Write", &json!({ "file_path": "made.txt", "content": "x" })),
+        says("Moved."),
+    ];
+    let review = "---\ndescription: Reviews\nargument-hint: number\n---\nReview $1.\n";
+    let scene = Scene::new(&script, &[(".dormouse/commands/review.md", review)]);
+    let mut editor = Editor::new(&scene);
+    let session = editor.session(&scene);
+    let set = json!({ "sessionId": session, "modeId": "plan" });
+    let _set: Value = editor.call("session/set_mode", &set);
+    let request = editor.prompt(&session, "/review 12");
+    let asked = editor.decide("no");
+    let shown = serde_json::to_value(&asked.tool_call.fields).unwrap();
+    assert_eq!(shown["kind"], "switch_mode", "{shown}");
+    assert_eq!(shown["content"][0]["content"]["text"], "Move the heron.");
+    let options: Vec<&str> = asked.options.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(
+        options,
+        [
+            "Approve the plan",
+            "Approve the plan and accept edits",
+            "Keep planning"
+        ]
+    );
+    editor.decide("edits");
+    let ended: PromptResponse = editor.answer(request);
+    assert_eq!(ended.stop_reason, StopReason::EndTurn);
+    assert!(scene.machine.home().join("project/made.txt").exists());
+    let told = editor.updates.iter().find_map(|update| match update {
+        SessionUpdate::AvailableCommandsUpdate(update) => Some(update.clone()),
+        _ => None,
+    });
+    let told = told.unwrap().available_commands;
+    let names: Vec<&str> = told.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["clear", "compact", "review"]);
+    let modes = editor.updates.iter().filter_map(|update| match update {
+        SessionUpdate::CurrentModeUpdate(update) => Some(update.current_mode_id.0.to_string()),
+        _ => None,
+    });
+    assert_eq!(modes.collect::<Vec<_>>(), ["plan", "accept-edits"]);
+    editor.close();
+}

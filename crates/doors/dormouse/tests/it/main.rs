@@ -57,6 +57,8 @@ mod session;
 #[cfg(test)]
 mod simulator;
 #[cfg(test)]
+mod slash;
+#[cfg(test)]
 mod stats;
 #[cfg(test)]
 mod trace;

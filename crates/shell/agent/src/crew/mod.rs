@@ -22,6 +22,7 @@ mod choice;
 mod fork;
 mod lineage;
 mod member;
+mod roll;
 #[cfg(test)]
 mod tests;
 mod wishes;

@@ -76,6 +76,9 @@ pub enum Command {
         /// Wishes for the summary.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         instructions: Option<String>,
+        /// Part of the conversation; absent for all of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        part: Option<CompactPart>,
     },
     /// Undo of a rewrite of the prompt, with all newer ones.
     Undo {
@@ -125,6 +128,16 @@ pub enum Command {
     /// A command of a newer version.
     #[serde(other)]
     Unknown,
+}
+
+/// Part of a conversation that is compacted. Messages are counted from 1, as the prompt has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CompactPart {
+    /// Everything behind a message; the prompt before it keeps its bytes, and the cache with it.
+    From(u64),
+    /// Everything before a message; the rest stays word for word.
+    UpTo(u64),
 }
 
 /// Place of words that come while a turn runs.

@@ -251,6 +251,24 @@ pub struct OpenedSession {
     /// Servers of tools, which may still be on their way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<ServerFacts>,
+    /// Commands that a person may type as `/name`, as far as they were there at the opening.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandFacts>,
+}
+
+/// A command that a person may type.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandFacts {
+    /// Name without the slash.
+    pub name: String,
+    /// Purpose, for people.
+    pub description: String,
+    /// Arguments, in words for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// True for a skill, which a model may use as well.
+    #[serde(default)]
+    pub skill: bool,
 }
 
 /// State of a server of tools.
@@ -353,7 +371,8 @@ pub struct QuestionRequest {
 /// End of a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnEnd {
-    /// How it ended: `answered`, `interrupted`, `requests` or `budget` (limits), `hook`, `failed`.
+    /// How it ended: `answered`, `interrupted`, `requests` or `budget` (limits), `hook`, `command` (there
+    /// is no such command), `failed`.
     pub end: String,
     /// Number of requests that the turn took.
     pub requests: u64,

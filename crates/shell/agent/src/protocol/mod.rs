@@ -20,10 +20,12 @@ mod command;
 mod event;
 mod teller;
 
-pub use command::{Answers, Ask, Attachment, Command, EffortLevel, Lifetime, RewindWhat, When};
+pub use command::{
+    Answers, Ask, Attachment, Command, CompactPart, EffortLevel, Lifetime, RewindWhat, When,
+};
 pub use event::{
-    DeltaKind, Event, LayerName, OpenedSession, PermissionRequest, QuestionRequest, ServerFacts,
-    Side, TaskState, Told, TurnEnd,
+    CommandFacts, DeltaKind, Event, LayerName, OpenedSession, PermissionRequest, QuestionRequest,
+    ServerFacts, Side, TaskState, Told, TurnEnd,
 };
 pub use teller::{Teller, rebuild};
 

@@ -4,18 +4,21 @@ use super::{Loop, Quit, Sort};
 use crate::agent::Agent;
 use crate::checkpoints::{blobs, restore_files};
 use crate::protocol::{
-    Answers, Ask, Attachment, Command, Event, Lifetime, RewindWhat, TaskState, When,
+    Answers, Ask, Attachment, Command, CompactPart, Event, Lifetime, RewindWhat, TaskState,
+    TurnEnd, When,
 };
+use crate::slash::{self, Typed};
+use dormouse_context::compaction::CompactionOutcome;
 use dormouse_core::block::Block;
 use dormouse_core::fragment::{REMINDER, render};
 use dormouse_core::id::{CallId, RecordId};
 use dormouse_core::settings::keys;
 use dormouse_drive::{
-    Command as Given, CompactWish, EffectId, ToolCall, ToolHost as _, When as GivenWhen,
+    Command as Given, CompactWish, EffectId, Reply, ToolCall, ToolHost as _, When as GivenWhen,
 };
-use dormouse_engine::PersonAnswer;
+use dormouse_engine::{EngineError, PersonAnswer};
 use dormouse_model::Params;
-use dormouse_permit::{Behaviour, Origin, Rule};
+use dormouse_permit::{Behaviour, Mode, Origin, Rule};
 use serde_json::{Value, json};
 
 /// A command that cannot be carried out, in words.
@@ -58,9 +61,7 @@ impl Agent {
                 attachments,
                 when,
             } => {
-                let content = self.with_attachments(content, attachments).await;
-                self.follow_settings(state)?;
-                self.prompt(state, ask, content, when);
+                self.said(state, ask, content, (attachments, when)).await?;
             }
             Command::GoOn => self.begin(state, ask, Sort::Turn, Given::GoOn),
             Command::Interrupt => {
@@ -74,27 +75,21 @@ impl Agent {
                 input,
                 remember,
             } => {
-                let effect = self.waiting(&call)?;
-                if let Some(lifetime) = remember.filter(|_| allow) {
-                    self.remember(&call, lifetime)?;
-                }
+                let lifetime = remember.filter(|_| allow);
                 let answer = PersonAnswer {
                     allowed: allow,
                     words,
                     input,
                 };
-                self.session.engine().answer(effect, answer);
+                self.permit(&call, answer, lifetime)?;
                 self.done(ask, None);
             }
             Command::Answer { call, answers } => {
                 self.answer(call, answers)?;
                 self.done(ask, None);
             }
-            Command::Compact { instructions } => {
-                let wish = CompactWish {
-                    instructions,
-                    ..CompactWish::default()
-                };
+            Command::Compact { instructions, part } => {
+                let wish = compact_wish(instructions, part);
                 self.begin(state, ask, Sort::Other, Given::Compact(wish));
             }
             Command::Undo { rewrite } => {
@@ -123,8 +118,7 @@ impl Agent {
                 self.begin(state, ask, Sort::Model, switch);
             }
             Command::SetMode { mode } => {
-                self.judge.set_mode(mode);
-                self.tell_changed();
+                self.set_mode(state, mode);
                 self.done(ask, None);
             }
             Command::SetEffort { effort } => {
@@ -149,6 +143,74 @@ impl Agent {
             Command::Unknown => return Err("this agent does not know the command".to_owned()),
         }
         Ok(())
+    }
+
+    /// Begins a turn with words of the user, or the command that they are.
+    async fn said(
+        &mut self,
+        state: &mut Loop,
+        ask: u64,
+        content: Vec<Block>,
+        (attachments, when): (Vec<Attachment>, When),
+    ) -> Result<(), Refusal> {
+        match self.typed(content) {
+            Ok(Typed::Words(content)) => {
+                let content = self.with_attachments(content, attachments).await;
+                self.follow_settings(state)?;
+                self.prompt(state, ask, content, when);
+            }
+            Ok(Typed::Compact(wish)) => {
+                self.begin(state, ask, Sort::Typed, Given::Compact(wish));
+            }
+            Ok(Typed::Clear) => {
+                let text = "A new session takes the place of this one.".to_owned();
+                self.events.tell(turn_end("answered", text, None));
+                self.session.cancel();
+                state.clear = Some(ask);
+            }
+            Err(why) => {
+                let end = turn_end("command", String::new(), Some(why.clone()));
+                self.events.tell(end);
+                return Err(why);
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes a person's decision about a call on.
+    fn permit(
+        &mut self,
+        call: &CallId,
+        answer: PersonAnswer,
+        remember: Option<Lifetime>,
+    ) -> Result<(), Refusal> {
+        let effect = self.waiting(call)?;
+        if let Some(lifetime) = remember {
+            self.remember(call, lifetime)?;
+        }
+        if let Some(plans) = self.plans.as_ref().filter(|_| answer.input.is_some()) {
+            plans.changed(call);
+        }
+        self.session.engine().answer(effect, answer);
+        Ok(())
+    }
+
+    fn set_mode(&self, state: &mut Loop, mode: Mode) {
+        let before = self.judge.mode();
+        self.judge.set_mode(mode);
+        if let Some(plans) = &self.plans {
+            plans.mode_set(before, mode);
+        }
+        state.mode = mode;
+        self.tell_changed();
+    }
+
+    /// Reads a prompt that may be a command. The task of a sub-agent is words of a model and never one.
+    fn typed(&self, content: Vec<Block>) -> Result<Typed, Refusal> {
+        if self.ask.lineage.is_sub_agent() {
+            return Ok(Typed::Words(content));
+        }
+        slash::read(&self.host, self.skills.as_ref(), content)
     }
 
     /// Gives files that tools changed behind a record the content they had there.
@@ -329,6 +391,50 @@ impl Agent {
         state.quit = Some(Quit { now: now || before });
         self.session.cancel();
     }
+}
+
+fn compact_wish(instructions: Option<String>, part: Option<CompactPart>) -> CompactWish {
+    let (from, up_to) = match part {
+        Some(CompactPart::From(message)) => (Some(message), None),
+        Some(CompactPart::UpTo(message)) => (None, Some(message)),
+        None => (None, None),
+    };
+    CompactWish {
+        instructions,
+        from,
+        up_to,
+    }
+}
+
+/// End of a command that was typed as a prompt.
+pub(super) fn typed_end(reply: &Result<Reply, EngineError>) -> Event {
+    let why = match reply {
+        Ok(Reply::Compacted(CompactionOutcome::Compacted { before, after, .. })) => {
+            let text = format!("Compacted: {before} tokens before, {after} now.");
+            return turn_end("answered", text, None);
+        }
+        Ok(Reply::Compacted(
+            CompactionOutcome::Blocked(why)
+            | CompactionOutcome::Nothing(why)
+            | CompactionOutcome::NoProgress { why, .. }
+            | CompactionOutcome::NotWritten(why),
+        )) => format!("not compacted: {why}"),
+        Ok(_) => return turn_end("answered", "Done.".to_owned(), None),
+        Err(EngineError::Cancelled) => return turn_end("interrupted", String::new(), None),
+        Err(error) => dormouse_core::show::chain(error),
+    };
+    turn_end("failed", String::new(), Some(why))
+}
+
+/// End of a turn in which the model was not asked.
+fn turn_end(end: &str, text: String, why: Option<String>) -> Event {
+    Event::TurnEnded(Box::new(TurnEnd {
+        end: end.to_owned(),
+        requests: 0,
+        stop_reason: None,
+        why,
+        text,
+    }))
 }
 
 /// A call that no model made, for the tools' own work.

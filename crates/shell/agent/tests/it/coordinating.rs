@@ -63,7 +63,10 @@ async fn a_coordinator_has_no_tool_that_changes_something_and_its_workers_have()
             "TodoWrite",
             "AskUserQuestion",
             "Agent",
-            "SendMessage"
+            "SendMessage",
+            "Skill",
+            "EnterPlanMode",
+            "ExitPlanMode",
         ]
     );
     assert!(lead.body["system"].to_string().contains("You coordinate"));

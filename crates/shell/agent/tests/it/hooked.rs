@@ -270,7 +270,10 @@ async fn a_compaction_tells_hooks_its_summary() {
     }
     let instructions = None;
     let failed = client
-        .done(dormouse_agent::Command::Compact { instructions })
+        .done(dormouse_agent::Command::Compact {
+            instructions,
+            part: None,
+        })
         .await;
     assert_eq!(failed, None);
     client.quit().await;

@@ -190,7 +190,12 @@ async fn a_compaction_restores_the_listing() {
         client.turn(words).await;
     }
     let instructions = None;
-    let failed = client.done(Command::Compact { instructions }).await;
+    let failed = client
+        .done(Command::Compact {
+            instructions,
+            part: None,
+        })
+        .await;
     assert_eq!(failed, None);
     client.turn("Go on.").await;
     client.quit().await;

@@ -31,6 +31,7 @@ async fn open(host: &Host, session: Option<SessionId>, script: Script) -> Opened
         most_requests: usize::MAX,
         budget: None,
         hooks: Arc::new(NoHooks),
+        restorer: None,
         notices: Arc::new(drop),
     };
     host.open_session(ask).await.unwrap()
@@ -86,6 +87,7 @@ async fn without_a_model_the_error_says_which_setting_is_missing() {
         most_requests: usize::MAX,
         budget: None,
         hooks: Arc::new(NoHooks),
+        restorer: None,
         notices: Arc::new(drop),
     });
     let error = error.await.unwrap_err();

@@ -86,7 +86,8 @@ impl Toolset {
 /// call comes.
 fn leave_out_known(definition: &mut Value) {
     let known: &[&str] = match definition["name"].as_str() {
-        Some("Grep") => &["-A", "-B"],
+        Some("BashOutput") => &["filter"],
+        Some("Grep") => &["-A", "-B", "-n", "multiline"],
         Some("WebSearch") => &["allowed_domains", "blocked_domains"],
         _ => &[],
     };

@@ -7,7 +7,7 @@ use agent_client_protocol_schema::v1::{
     SessionNotification, SessionUpdate, StopReason, ToolCallUpdate, ToolCallUpdateFields,
 };
 use dormouse_agent::protocol::{Lifetime, PermissionRequest, When};
-use dormouse_agent::{AgentHandle, Command, Commands, Event, Mode, TurnEnd};
+use dormouse_agent::{AgentHandle, Command, Commands, EXIT_PLAN, Event, Mode, TurnEnd};
 use dormouse_core::block::Block;
 use dormouse_core::id::Seq;
 use dormouse_core::units::Tokens;
@@ -25,6 +25,8 @@ pub(super) enum Order {
     Cancel,
     /// Another answer to calls that no rule decides.
     Mode(Mode),
+    /// The commands that a person may type, once the editor knows the session.
+    Commands,
     /// The conversation so far, told again; the request is answered behind it.
     Replay {
         request: Value,
@@ -128,6 +130,7 @@ impl Working {
             Order::Mode(mode) => {
                 self.agent.send(Command::SetMode { mode }).await;
             }
+            Order::Commands => self.update(updates::commands(&self.agent.opened.commands)),
             Order::Replay { request, answer } => {
                 for told in self.agent.missed(Seq::new(0)).unwrap_or_default() {
                     for update in self.teller.replayed(&told.event) {
@@ -199,6 +202,33 @@ fn ending(end: &TurnEnd, cancelled: bool) -> Result<Value, Problem> {
     super::written(&PromptResponse::new(reason))
 }
 
+/// Answers that the editor may give.
+fn options(wanted: &PermissionRequest) -> Vec<PermissionOption> {
+    let option = |id: &'static str, name: &str, kind| PermissionOption::new(id, name, kind);
+    let (once, always) = (
+        PermissionOptionKind::AllowOnce,
+        PermissionOptionKind::AllowAlways,
+    );
+    let no = PermissionOptionKind::RejectOnce;
+    if wanted.tool == EXIT_PLAN {
+        return vec![
+            option("once", "Approve the plan", once),
+            option("edits", "Approve the plan and accept edits", always),
+            option("no", "Keep planning", no),
+        ];
+    }
+    let mut options = vec![option("once", "Allow", once)];
+    if !wanted.lasting.is_empty() {
+        let rules = wanted.lasting.join(", ");
+        let session = format!("Allow {rules} in this session");
+        let project = format!("Allow {rules} in this project");
+        options.push(option("session", &session, always));
+        options.push(option("project", &project, always));
+    }
+    options.push(option("no", "Refuse", no));
+    options
+}
+
 /// Asks the editor whether a call may run, and tells the agent.
 async fn permission(
     editor: Editor,
@@ -206,34 +236,11 @@ async fn permission(
     session: String,
     wanted: PermissionRequest,
 ) {
-    let mut options = vec![PermissionOption::new(
-        "once",
-        "Allow",
-        PermissionOptionKind::AllowOnce,
-    )];
-    if !wanted.lasting.is_empty() {
-        let rules = wanted.lasting.join(", ");
-        options.extend([
-            PermissionOption::new(
-                "session",
-                format!("Allow {rules} in this session"),
-                PermissionOptionKind::AllowAlways,
-            ),
-            PermissionOption::new(
-                "project",
-                format!("Allow {rules} in this project"),
-                PermissionOptionKind::AllowAlways,
-            ),
-        ]);
-    }
-    options.push(PermissionOption::new(
-        "no",
-        "Refuse",
-        PermissionOptionKind::RejectOnce,
-    ));
+    let options = options(&wanted);
     let fields = ToolCallUpdateFields::new()
         .title(updates::title(&wanted.tool, &wanted.input))
         .kind(updates::kind(&wanted.tool))
+        .content(updates::changes(&wanted.tool, &wanted.input))
         .raw_input(wanted.input.clone());
     let call = ToolCallUpdate::new(wanted.call.as_str().to_owned(), fields);
     let request = RequestPermissionRequest::new(session, call, options);
@@ -245,6 +252,11 @@ async fn permission(
     let chosen = chosen.and_then(|outcome| outcome["optionId"].as_str());
     let (allow, remember) = match chosen {
         Some("once") => (true, None),
+        Some("edits") => {
+            let mode = Mode::AcceptEdits;
+            commands.send(Command::SetMode { mode }).await;
+            (true, None)
+        }
         Some("session") => (true, Some(Lifetime::Session)),
         Some("project") => (true, Some(Lifetime::Project)),
         _ => (false, None),

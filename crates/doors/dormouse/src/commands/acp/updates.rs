@@ -2,13 +2,14 @@
 
 use super::wire::Problem;
 use agent_client_protocol_schema::v1::{
-    CompactionStatus, CompactionUpdate, ContentBlock, ContentChunk, Cost, CurrentModeUpdate, Diff,
+    AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, CompactionStatus,
+    CompactionUpdate, ContentBlock, ContentChunk, Cost, CurrentModeUpdate, Diff,
     EmbeddedResourceResource, Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus, SessionUpdate,
     TextContent, ToolCall, ToolCallContent, ToolCallLocation, ToolCallStatus, ToolCallUpdate,
-    ToolCallUpdateFields, ToolKind, UsageUpdate,
+    ToolCallUpdateFields, ToolKind, UnstructuredCommandInput, UsageUpdate,
 };
-use dormouse_agent::Event;
-use dormouse_agent::protocol::{DeltaKind, LayerName, Side};
+use dormouse_agent::protocol::{CommandFacts, DeltaKind, LayerName, Side};
+use dormouse_agent::{ENTER_PLAN, EXIT_PLAN, Event};
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::record::Purpose;
 use dormouse_core::units::Tokens;
@@ -132,6 +133,18 @@ impl Teller {
     }
 }
 
+/// Commands that a person may type, for the editor to offer.
+pub(super) fn commands(commands: &[CommandFacts]) -> SessionUpdate {
+    let command = |one: &CommandFacts| {
+        let hint = one.hint.clone();
+        let input = hint
+            .map(|hint| AvailableCommandInput::Unstructured(UnstructuredCommandInput::new(hint)));
+        AvailableCommand::new(one.name.clone(), one.description.clone()).input(input)
+    };
+    let all = commands.iter().map(command).collect();
+    SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(all))
+}
+
 fn chunk(text: &str) -> ContentChunk {
     ContentChunk::new(ContentBlock::Text(TextContent::new(text)))
 }
@@ -156,6 +169,7 @@ pub(super) fn kind(tool: &str) -> ToolKind {
         "Grep" | "Glob" | "SearchMemory" | "WebSearch" => ToolKind::Search,
         "WebFetch" => ToolKind::Fetch,
         "TodoWrite" => ToolKind::Think,
+        ENTER_PLAN | EXIT_PLAN => ToolKind::SwitchMode,
         _ => ToolKind::Other,
     }
 }
@@ -181,8 +195,8 @@ fn places(input: &Value) -> Vec<ToolCallLocation> {
     path.map(ToolCallLocation::new).into_iter().collect()
 }
 
-/// Changes of a call to a file, which editors show as a difference.
-fn changes(tool: &str, input: &Value) -> Vec<ToolCallContent> {
+/// Content of a call that people look at: changes to a file as a difference, and plans.
+pub(super) fn changes(tool: &str, input: &Value) -> Vec<ToolCallContent> {
     let text = |name: &str| input[name].as_str().unwrap_or_default().to_owned();
     let path = text("file_path");
     match tool {
@@ -191,6 +205,10 @@ fn changes(tool: &str, input: &Value) -> Vec<ToolCallContent> {
             vec![diff.into()]
         }
         "Write" => vec![Diff::new(path, text("content")).into()],
+        EXIT_PLAN => {
+            let plan = ContentBlock::Text(TextContent::new(text("plan")));
+            vec![ToolCallContent::from(plan)]
+        }
         _ => Vec::new(),
     }
 }

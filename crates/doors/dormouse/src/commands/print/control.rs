@@ -20,7 +20,7 @@ use dormouse_agent::{
     ASK_USER, Client, ClientTool, Command, Commands, HookFuture, Mode, OutsideTools,
 };
 use dormouse_drive::{ToolCall, ToolFuture};
-use dormouse_host::{HookEvent, HookTable};
+use dormouse_host::{HookEvent, HookTable, Host};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,6 +41,7 @@ pub(super) struct Driving {
 pub(super) async fn begin(
     wire: &mut Wire,
     configured: &[String],
+    host: &Host,
     app: &mut App,
 ) -> Result<Option<Arc<Driving>>, Failure> {
     let (id, request) = loop {
@@ -59,7 +60,7 @@ pub(super) async fn begin(
         }
     };
     let program = wire.program.clone();
-    program.answer(&id, Ok(welcome(app)));
+    program.answer(&id, Ok(welcome(host, app)));
     let mut hooks = HookTable::default();
     for why in read_hooks(&request["hooks"], &mut hooks) {
         app.note(&why);
@@ -83,7 +84,14 @@ pub(super) async fn begin(
 }
 
 /// Answer to `initialize`, with the members that helpers of the SDKs read.
-fn welcome(app: &App) -> Value {
+fn welcome(host: &Host, app: &App) -> Value {
+    let commands: Vec<Value> = dormouse_agent::commands(host)
+        .into_iter()
+        .map(|one| {
+            let hint = one.hint.unwrap_or_default();
+            json!({ "name": one.name, "description": one.description, "argumentHint": hint })
+        })
+        .collect();
     let models = app.models();
     let models: Vec<Value> = models
         .iter()
@@ -91,7 +99,7 @@ fn welcome(app: &App) -> Value {
         .map(|model| json!({ "value": model.id, "displayName": model.id, "description": "" }))
         .collect();
     json!({
-        "commands": [], "agents": [], "models": models, "output_style": "default",
+        "commands": commands, "agents": [], "models": models, "output_style": "default",
         "available_output_styles": ["default"], "account": {},
         "hook_on_failure_supported": true, "pid": std::process::id(),
     })

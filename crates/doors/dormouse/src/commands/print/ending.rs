@@ -79,6 +79,7 @@ impl Ending {
             "budget" => ("error_max_budget_usd", "max_budget_usd"),
             "interrupted" => ("error_during_execution", "aborted_streaming"),
             "hook" => ("error_during_execution", "stopped_by_hook"),
+            "command" => ("error_during_execution", "unknown_command"),
             _ => ("error_during_execution", "api_error"),
         };
         let (usage, cost) = self.figures.all();

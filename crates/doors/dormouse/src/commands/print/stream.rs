@@ -47,6 +47,10 @@ impl Stream {
         servers: &[Value],
         app: &mut App,
     ) -> Outcome {
+        let commands = opened.commands.iter();
+        let names: Vec<&str> = commands.clone().map(|one| one.name.as_str()).collect();
+        let skills = commands.filter(|one| one.skill);
+        let skills: Vec<&str> = skills.map(|one| one.name.as_str()).collect();
         self.line(
             json!({
                 "type": "system",
@@ -56,8 +60,8 @@ impl Stream {
                 "tools": opened.tools,
                 "mcp_servers": servers,
                 "permissionMode": opened.mode.foreign_name(),
-                "slash_commands": [],
-                "skills": [],
+                "slash_commands": names,
+                "skills": skills,
                 "plugins": [],
                 "agents": [],
                 "output_style": "default",

@@ -132,7 +132,12 @@ async fn compacts_by_hand(scene: &Scene) -> bool {
         client.turn("Go on.").await;
     }
     let instructions = None;
-    let failed = client.done(Command::Compact { instructions }).await;
+    let failed = client
+        .done(Command::Compact {
+            instructions,
+            part: None,
+        })
+        .await;
     let acted = acted(&client.leave(false).await, LayerName::Compaction);
     assert_eq!(failed.is_none(), acted, "{failed:?}");
     acted
