@@ -129,6 +129,8 @@ pub struct ExtractReport {
     pub waiting: Vec<SafePath>,
     /// Writes that were refused, each with the reason.
     pub refused: Vec<(String, String)>,
+    /// Calls of the model that were denied, each with its reason.
+    pub denied: Vec<String>,
     /// Memories that a dry run would save.
     pub proposals: Vec<ProposedMemory>,
 }
@@ -253,15 +255,18 @@ impl Host {
         if said.is_empty() {
             return Err(HostError::NoMessages(file.to_owned()));
         }
+        // A sentence of an instruction file is in every prompt already.
+        let known = self.session_texts()?.known;
         // Before the keeper is opened: a dry run makes no directory.
         if ask.dry_run {
             let snapshot = self.find(which)?.snapshot()?;
-            let proposals = offline::extract(&said, &snapshot, &[]);
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            let proposals = offline::extract(&said, &snapshot, &known);
             return Ok(proposed(proposals));
         }
         let opened = self.keeper(which)?;
         let keeper = opened.keeper;
-        let evidence = Evidence::new(said, Vec::new(), &keeper.settings());
+        let evidence = Evidence::new(said, known, &keeper.settings());
         let extracted = match opened.no_model {
             // Wins over a model that is set up: the user said so.
             _ if ask.offline => keeper.extract_by_rules(&evidence, None, "no model was wanted")?,
@@ -339,6 +344,7 @@ fn proposed(proposals: Vec<offline::Proposal>) -> ExtractReport {
         saved: Vec::new(),
         waiting: Vec::new(),
         refused: Vec::new(),
+        denied: Vec::new(),
         proposals: proposals.collect(),
     }
 }
@@ -350,6 +356,7 @@ fn written(extracted: Extracted) -> ExtractReport {
         saved: extracted.written.saved,
         waiting: extracted.written.waiting,
         refused: extracted.written.refused,
+        denied: extracted.denied,
         proposals: Vec::new(),
     }
 }

@@ -18,7 +18,7 @@ Examples:
   dormouse extract session.jsonl --offline
 
 JSON: {\"by\", \"dry_run\", \"saved\": [paths], \"waiting\": [paths], \"refused\": [[name, why]],
-\"proposals\": [{\"name\", \"type\", \"description\", \"words\"}]}";
+\"denied\": [calls], \"proposals\": [{\"name\", \"type\", \"description\", \"words\"}]}";
 
 /// Arguments of `dormouse extract`.
 #[derive(Debug, clap::Args)]
@@ -69,6 +69,9 @@ impl Report for ExtractReport {
         for (name, why) in &self.refused {
             let text = format!("not saved: {name}: {why}");
             out.paragraph(Role::Dim, &text, 2)?;
+        }
+        for call in &self.denied {
+            out.paragraph(Role::Dim, &format!("denied: {call}"), 2)?;
         }
         Ok(())
     }

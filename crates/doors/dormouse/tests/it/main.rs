@@ -24,6 +24,8 @@ mod errors;
 #[cfg(test)]
 mod eval;
 #[cfg(test)]
+mod extracting;
+#[cfg(test)]
 mod foreign;
 #[cfg(test)]
 mod gc;
