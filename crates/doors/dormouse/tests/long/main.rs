@@ -13,6 +13,7 @@
     reason = "helpers of tests fail by panicking, and the figures are the result"
 )]
 
+mod extensions;
 mod script;
 mod talk;
 
@@ -133,6 +134,7 @@ fn three_hundred_turns_end_with_the_layers_at_work() {
     RealFiles.create_dir_all(&project, Access::Private).unwrap();
     repository(&project);
     hooks(&home);
+    extensions::set_up(&home);
     let clock = ManualClock::new(RealClock::new().now());
     let environment = MapEnvironment::default();
     environment.set_home(Some(home.clone()));
@@ -196,11 +198,7 @@ fn three_hundred_turns_end_with_the_layers_at_work() {
             talk = runtime.block_on(Talk::open(&host, again, None));
         }
         let (words, _) = script::turn(number, &memory.join(&log));
-        let answer = runtime.block_on(talk.turn(&words));
-        assert!(
-            answer.contains(&format!("Step {number} is done")),
-            "{number}: {answer}"
-        );
+        runtime.block_on(talk.turn(&words, &format!("Step {number} is done")));
         clock.advance(Duration::from_secs(match number {
             n if n % 90 == 0 => 3 * 3_600,
             n if n % 40 == 0 => 10 * 60,
@@ -226,7 +224,8 @@ fn three_hundred_turns_end_with_the_layers_at_work() {
     println!("{text}");
     assert!(text.contains("prompt tokens read"), "{text}");
     let all = &stats.all;
-    assert_eq!(all.turns, (TURNS + SHORT) as u64);
+    // Reports of agents begin turns of their own, and agents have turns.
+    assert!(all.turns > (TURNS + SHORT) as u64, "{stats:?}");
     // 1: files and distillates, 2: clearing, 3: notes, 4: compaction.
     let acted = &all.acted;
     assert!(acted.offloads > 0 && acted.distillations > 0, "{stats:?}");
@@ -266,10 +265,11 @@ fn three_hundred_turns_end_with_the_layers_at_work() {
     assert_eq!(ran("PreCompact"), compactions);
     assert_eq!(ran("SessionEnd"), sessions);
     assert_eq!(ran("UserPromptSubmit"), TURNS + SHORT);
-    assert_eq!(ran("Stop"), TURNS + SHORT);
+    assert!(ran("Stop") >= TURNS + SHORT, "{}", ran("Stop"));
     assert_eq!(ran("PostToolUse"), TURNS / 10);
     let records = read(&folder.with_extension("jsonl"));
     assert!(records.matches("Pushing is for people.").count() >= TURNS / 10);
+    extensions::check(&records, &home, &project);
     // So are the entries that the model wrote itself, every tenth turn.
     for number in (9..=TURNS).step_by(10) {
         assert!(
@@ -283,7 +283,8 @@ fn three_hundred_turns_end_with_the_layers_at_work() {
 async fn short_sessions(host: &Arc<Host>) {
     for number in 1..=SHORT {
         let mut talk = Talk::open(host, Resume::New, None).await;
-        talk.turn(&script::short(number)).await;
+        talk.turn(&script::short(number), "notes of the project")
+            .await;
         talk.close().await;
     }
 }

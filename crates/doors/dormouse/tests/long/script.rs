@@ -3,6 +3,7 @@
 //! Every prompt ends with a mark. The simulator's script waits for the marks, so that calls of the
 //! layers come in between as they like; those get answers of their own, whenever they come.
 
+use crate::extensions;
 use dormouse_sim::{AnswerBlock, FOLDER, SideAnswer, SimAnswer};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -25,7 +26,7 @@ pub(crate) fn short(number: usize) -> String {
     format!("Which port does service {number} use? [short {number}]")
 }
 
-fn tool(tool: &str, input: Value) -> AnswerBlock {
+pub(crate) fn tool(tool: &str, input: Value) -> AnswerBlock {
     AnswerBlock::tool(tool, input)
 }
 
@@ -49,10 +50,21 @@ fn is_stated(number: usize) -> bool {
 
 /// The user's words and the model's answers of a turn. `log` is the day's log in the memory folder.
 pub(crate) fn turn(number: usize, log: &Path) -> (String, Vec<Vec<AnswerBlock>>) {
+    let file = format!("src/part{}.py", number % 7);
+    let (words, mut answers) =
+        extensions::turn(number).unwrap_or_else(|| ordinary(number, &file, log));
+    answers.push(vec![AnswerBlock::text(&format!(
+        "Step {number} is done: {file} holds, the relay keeps its limit of {}.",
+        1_000 + number
+    ))]);
+    (format!("{words} {}", mark(number)), answers)
+}
+
+/// Work on a file: reading, editing, commands, facts to remember.
+fn ordinary(number: usize, file: &str, log: &Path) -> (String, Vec<Vec<AnswerBlock>>) {
     let part = number % 7;
-    let file = format!("src/part{part}.py");
     let read = || tool("Read", json!({ "file_path": file }));
-    let (words, calls) = match number % 10 {
+    match number % 10 {
         0 => (
             format!("Give {file} a limit of {}.", 1_000 + number),
             vec![
@@ -127,13 +139,7 @@ pub(crate) fn turn(number: usize, log: &Path) -> (String, Vec<Vec<AnswerBlock>>)
                 ))]],
             )
         }
-    };
-    let mut answers = calls;
-    answers.push(vec![AnswerBlock::text(&format!(
-        "Step {number} is done: {file} holds, the relay keeps its limit of {}.",
-        1_000 + number
-    ))]);
-    (format!("{words} {}", mark(number)), answers)
+    }
 }
 
 /// A message as it stands in a request.
@@ -197,5 +203,5 @@ pub(crate) fn side(log: &str) -> Vec<SideAnswer> {
         when: vec![DREAM.to_owned()],
         content,
     });
-    drawn.chain(dream).collect()
+    drawn.chain(dream).chain(extensions::side()).collect()
 }

@@ -18,14 +18,16 @@ impl Talk {
             resume,
             session,
             mode: Mode::All,
+            attended: true,
             ..AgentAsk::default()
         };
         let agent = open(Arc::clone(host), ask).await.unwrap();
         Self { agent: Some(agent) }
     }
 
-    /// The last answer of a turn.
-    pub(crate) async fn turn(&mut self, words: &str) -> String {
+    /// Says something and waits for an answer with these words. Turns that a sub-agent's report begins
+    /// may end before.
+    pub(crate) async fn turn(&mut self, words: &str, answer: &str) {
         let agent = self.agent.as_mut().unwrap();
         let prompt = Command::Prompt {
             content: vec![Block::text(words)],
@@ -34,10 +36,25 @@ impl Talk {
         };
         assert!(agent.send(prompt).await);
         loop {
-            let told = agent.next().await.unwrap();
-            if let Event::TurnEnded(end) = told.event {
-                assert!(end.is_answered(), "{end:?}");
-                return end.text;
+            match agent.next().await.unwrap().event {
+                Event::TurnEnded(end) => {
+                    assert!(end.is_answered(), "{end:?}");
+                    if end.text.contains(answer) {
+                        return;
+                    }
+                }
+                // A plan; everything else is allowed by the mode.
+                Event::PermissionWanted(wanted) => {
+                    let permit = Command::Permit {
+                        call: wanted.call.clone(),
+                        allow: true,
+                        words: None,
+                        input: None,
+                        remember: None,
+                    };
+                    assert!(agent.send(permit).await);
+                }
+                _ => {}
             }
         }
     }
