@@ -133,6 +133,10 @@ fn parse(text: &str, stem: &str) -> Result<AgentDefinition, String> {
             "the name `{name}` has other characters than letters, digits, `-`, `_`, `:`, `.`, or more than {LONGEST_NAME}"
         ));
     }
+    // The folder of its memory has its name; dots alone name the folder around it.
+    if name.chars().all(|c| c == '.') {
+        return Err(format!("the name `{name}` has no letter or digit"));
+    }
     let description = string(&values, "description").unwrap_or_default();
     let description: Vec<&str> = description.split_whitespace().collect();
     if description.is_empty() {
@@ -257,6 +261,7 @@ mod tests {
                 "---\nname: ../x\ndescription: d\n---\nx",
                 "other characters",
             ),
+            ("---\nname: .\ndescription: d\n---\nx", "no letter"),
             (
                 "---\nname: a\ndescription: d\npermissionMode: yes-sir\n---\nx",
                 "yes-sir",
