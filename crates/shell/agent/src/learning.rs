@@ -111,6 +111,11 @@ impl Learning {
         }
     }
 
+    /// Id and line of the dream that runs.
+    pub(crate) fn dreaming(&self) -> Option<(String, String)> {
+        self.dreamer.id().map(|id| (id, DREAM.to_owned()))
+    }
+
     /// Stops the dream of this id; false if it is none.
     pub(crate) fn kill(&mut self, task: &str) -> bool {
         let is_dream = self.dreamer.id().as_deref() == Some(task);

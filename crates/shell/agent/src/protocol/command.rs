@@ -114,6 +114,9 @@ pub enum Command {
         /// The level; absent for the model's own.
         effort: Option<EffortLevel>,
     },
+    /// List of the background tasks, as the event `tasks`: for a client that comes later or missed
+    /// events, since tasks are in no log.
+    Tasks,
     /// End of a background task.
     KillTask {
         /// Id of the task.

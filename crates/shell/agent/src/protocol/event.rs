@@ -165,6 +165,11 @@ pub enum Event {
         /// State it is in.
         state: TaskState,
     },
+    /// All background tasks that are at work, for a client that asked.
+    Tasks {
+        /// Commands, agents and a dream.
+        tasks: Vec<TaskFacts>,
+    },
     /// A server of tools was connected, or is away.
     ServerChanged(ServerFacts),
     /// Usage of a response.
@@ -327,6 +332,15 @@ pub enum LayerName {
     Recall,
     /// Rewrites of the prompt were taken back.
     Undo,
+}
+
+/// Background task that is at work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskFacts {
+    /// Id, by which it can be killed.
+    pub task: String,
+    /// Line that describes it.
+    pub what: String,
 }
 
 /// State of a background task.

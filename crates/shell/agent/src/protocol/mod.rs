@@ -25,7 +25,7 @@ pub use command::{
 };
 pub use event::{
     CommandFacts, DeltaKind, Event, LayerName, OpenedSession, PermissionRequest, QuestionRequest,
-    ServerFacts, Side, TaskState, Told, TurnEnd,
+    ServerFacts, Side, TaskFacts, TaskState, Told, TurnEnd,
 };
 pub use teller::{Teller, rebuild};
 

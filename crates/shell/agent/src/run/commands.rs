@@ -3,9 +3,11 @@
 use super::{Loop, Quit, Sort};
 use crate::agent::Agent;
 use crate::checkpoints::{blobs, restore_files};
+use crate::crew::Crew;
+use crate::learning::Learning;
 use crate::protocol::{
-    Answers, Ask, Attachment, Command, CompactPart, Event, Lifetime, RewindWhat, TaskState,
-    TurnEnd, When,
+    Answers, Ask, Attachment, Command, CompactPart, Event, Lifetime, RewindWhat, TaskFacts,
+    TaskState, TurnEnd, When,
 };
 use crate::slash::{self, Typed};
 use dormouse_context::compaction::CompactionOutcome;
@@ -127,6 +129,11 @@ impl Agent {
                 let switch = self.switch(&model)?;
                 self.begin(state, ask, Sort::Model, switch);
             }
+            Command::Tasks => {
+                let tasks = self.tasks_at_work();
+                self.events.tell(Event::Tasks { tasks });
+                self.done(ask, None);
+            }
             Command::KillTask { task } => {
                 self.kill(state, &task).await?;
                 self.done(ask, None);
@@ -193,6 +200,13 @@ impl Agent {
         }
         self.session.engine().answer(effect, answer);
         Ok(())
+    }
+
+    fn tasks_at_work(&self) -> Vec<TaskFacts> {
+        let agents = self.crew.as_ref().map(Crew::working).unwrap_or_default();
+        let dream = self.learning.as_ref().and_then(Learning::dreaming);
+        let all = self.tools.running().into_iter().chain(agents).chain(dream);
+        all.map(|(task, what)| TaskFacts { task, what }).collect()
     }
 
     fn set_mode(&self, state: &mut Loop, mode: Mode) {

@@ -1,7 +1,7 @@
 //! The end of an agent: background commands get their grace, and a client in a hurry does not wait.
 
 use crate::kit::{Client, Kit};
-use dormouse_agent::{AgentAsk, Command, Mode};
+use dormouse_agent::{AgentAsk, Command, Event, Mode};
 use dormouse_system::System;
 use dormouse_testkit::processes::{await_end, runs, until};
 use dormouse_testkit_model::{Answer, Script};
@@ -26,6 +26,29 @@ fn script() -> Script {
     Script::new()
         .then(Answer::call("c1", "Bash", &input))
         .then(Answer::text("Started."))
+}
+
+/// Lines of the tasks that are at work.
+async fn tasks(client: &mut Client) -> Vec<String> {
+    client.send(Command::Tasks).await;
+    client
+        .until(|event| match event {
+            Event::Tasks { tasks } => Some(tasks.iter().map(|task| task.what.clone()).collect()),
+            _ => None,
+        })
+        .await
+}
+
+#[tokio::test]
+async fn a_client_that_asks_is_told_the_tasks_at_work() {
+    let kit = Kit::new(script());
+    let mut client = waiting(&kit).await;
+    let told = tasks(&mut client).await;
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("until [ -e go ]"), "{told:?}");
+    kit.put("project/go", "");
+    while !tasks(&mut client).await.is_empty() {}
+    client.quit().await;
 }
 
 #[tokio::test]
