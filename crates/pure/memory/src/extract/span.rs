@@ -155,15 +155,9 @@ fn spans_of(record: &Record, calls: &HashMap<CallId, Call>) -> Vec<Span> {
             of_message(message, aside, &template, calls)
         }
         Body::Fragment(found) => vec![fragment(&found.block)],
-        Body::Boundary(boundary) => {
-            let blocks = boundary.summary.iter().chain(&boundary.restored);
-            // Lines that the boundary only refers to came with the boundary that wrote them.
-            let text = (!boundary.text.is_empty()).then(|| Span {
-                text: without_private(&boundary.text.join("\n")),
-                ..template.clone()
-            });
-            blocks.map(fragment).chain(text).collect()
-        }
+        // Its summary repeats the conversation: taken for a text that was shown, it would make a rule
+        // of the user's look like an echo, and the rule would be lost.
+        Body::Boundary(boundary) => boundary.restored.iter().map(fragment).collect(),
         _ => Vec::new(),
     }
 }

@@ -1,7 +1,8 @@
 //! Layer 5 through the agent: a fork of the conversation draws memories after each answer.
 
 use crate::kit::{Client, Kit, MODEL};
-use dormouse_agent::{AgentAsk, Mode, Resume};
+use dormouse_agent::{AgentAsk, Command, Mode, Resume};
+use dormouse_core::record::Body;
 use dormouse_engine::{Asker, Purpose};
 use dormouse_model::{Capabilities, Model as _, ModelError, Request, ResponseStream};
 use dormouse_testkit_model::{Answer, Script, ScriptedModel};
@@ -168,5 +169,33 @@ async fn a_fork_that_fails_disturbs_no_turn_and_rules_keep_plain_words() {
     let broken = || Answer::fault(|| ModelError::Permission(Box::default()));
     let scene = Scene::new("", [broken(), broken(), broken()]);
     scene.talk(&[RULE, "Thank you very much."]).await;
+    assert!(scene.kit.text("memory/MEMORY.md").contains("migrations"));
+}
+
+#[tokio::test]
+async fn a_rule_that_a_summary_repeats_is_no_echo() {
+    let broken = Answer::fault(|| ModelError::Permission(Box::default()));
+    let scene = Scene::new("extract.every = 3\n", [broken]);
+    let long = "The reeds are high and the water is low. ".repeat(1_500);
+    let answers = [Answer::text(&long), Answer::text(&long)];
+    scene.provider.turns.lock().unwrap().extend(answers);
+    let mut client = scene.open(Resume::New).await;
+    client.turn(RULE).await;
+    client.turn("Go on.").await;
+    let compact = Command::Compact {
+        instructions: None,
+        part: None,
+    };
+    assert_eq!(client.done(compact).await, None);
+    client.turn("Thank you very much.").await;
+    let session = client.session();
+    client.leave(false).await;
+    // The summary has the words of the user, and stands behind them.
+    let records = scene.kit.records(&session);
+    let repeated = records.iter().any(|record| match &record.body {
+        Body::Boundary(boundary) => boundary.text.join("\n").contains(RULE),
+        _ => false,
+    });
+    assert!(repeated);
     assert!(scene.kit.text("memory/MEMORY.md").contains("migrations"));
 }
