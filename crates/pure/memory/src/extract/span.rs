@@ -29,7 +29,9 @@ pub enum SpanKind {
         /// True if it comes from outside the project.
         external: bool,
     },
-    /// Put there by a client: recalled memory, reminders, instructions, summaries.
+    /// Put there by a client: recalled memory, reminders, instructions. Summaries are no spans: they repeat
+    /// the conversation, and taken for a text that was shown, they would make a rule of the user's look
+    /// like an echo, and the rule would be lost.
     Fragment,
 }
 
@@ -155,8 +157,6 @@ fn spans_of(record: &Record, calls: &HashMap<CallId, Call>) -> Vec<Span> {
             of_message(message, aside, &template, calls)
         }
         Body::Fragment(found) => vec![fragment(&found.block)],
-        // Its summary repeats the conversation: taken for a text that was shown, it would make a rule
-        // of the user's look like an echo, and the rule would be lost.
         Body::Boundary(boundary) => boundary.restored.iter().map(fragment).collect(),
         _ => Vec::new(),
     }
@@ -194,8 +194,11 @@ fn of_message(
             {
                 spans.extend(said_by_user(&text(), template));
             }
-            // A sub-agent's words are tool output; meta messages, summaries and system messages
-            // were put there by the client.
+            // Summaries of other agents and of the provider.
+            (_, BlockKind::Compaction) => {}
+            (Role::User, BlockKind::Text) if message.origin == MessageOrigin::Summary => {}
+            // A sub-agent's words are tool output; meta messages and system messages were put there by
+            // the client.
             (Role::Assistant, BlockKind::Text) => spans.push(Span {
                 text: without_private(&text()),
                 kind: SpanKind::ToolResult {
@@ -204,12 +207,10 @@ fn of_message(
                 },
                 ..template.clone()
             }),
-            (Role::User | Role::System, BlockKind::Text) | (_, BlockKind::Compaction) => {
-                spans.push(Span {
-                    text: without_private(&text()),
-                    ..template.clone()
-                });
-            }
+            (Role::User | Role::System, BlockKind::Text) => spans.push(Span {
+                text: without_private(&text()),
+                ..template.clone()
+            }),
             _ => {}
         }
     }

@@ -102,3 +102,16 @@ fn a_direct_write_is_noticed() {
     log.user("/remember use tabs");
     assert!(wrote_memory(log.records(), None, is_memory));
 }
+
+#[test]
+fn a_summary_is_no_text_that_was_shown() {
+    let mut log = LogBuilder::new();
+    log.user("use tabs");
+    let mut summary = Message::user(vec![Block::text("The user wants tabs: use tabs")]);
+    summary.origin = MessageOrigin::Summary;
+    log.push(Body::Message(summary));
+    assert_eq!(
+        kinds(&spans(log.records(), None)),
+        [(Speaker::User, Some(Trust::User), "use tabs")]
+    );
+}
