@@ -194,8 +194,7 @@ fn of_message(
             {
                 spans.extend(said_by_user(&text(), template));
             }
-            // Summaries of other agents and of the provider.
-            (_, BlockKind::Compaction) => {}
+            // A summary repeats what was said elsewhere; the provider's own ones fall through below.
             (Role::User, BlockKind::Text) if message.origin == MessageOrigin::Summary => {}
             // A sub-agent's words are tool output; meta messages and system messages were put there by
             // the client.
