@@ -161,6 +161,16 @@ impl MessageDecoder {
         decoder.finish(&mut Vec::new())
     }
 
+    /// Model, usage and billed usage as far as they have arrived; `None` before the start.
+    pub(super) fn so_far(&self) -> Option<(Arc<str>, TokenUsage, TokenUsage)> {
+        let (_, model) = self.started.as_ref()?;
+        Some((
+            Arc::clone(model),
+            self.usage,
+            self.billed.unwrap_or(self.usage),
+        ))
+    }
+
     fn take_message(&mut self, raw_message: &RawValue) -> Result<(), Malformed> {
         let message: WireMessage<'_> =
             serde_json::from_str(raw_message.get()).map_err(message_shape)?;

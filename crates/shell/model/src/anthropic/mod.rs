@@ -13,8 +13,11 @@
 
 mod decode;
 mod errors;
+mod observe;
 mod open_block;
 mod usage;
+
+pub use observe::{Observed, Observer};
 
 use crate::attempt::{Head, Provider};
 use crate::client::{
