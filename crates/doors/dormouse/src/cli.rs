@@ -2,8 +2,8 @@
 //! arguments stand beside the command.
 
 use crate::commands::{
-    acp, completions, config, context, doctor, dream, eval, export, extract, gc, guard, log,
-    memory, print, recall, replay, rewind, search, sessions, sim, stats, usage, view,
+    acp, completions, config, context, doctor, dream, eval, export, extract, gateway, gc, guard,
+    log, memory, print, recall, replay, rewind, search, sessions, sim, stats, usage, view,
 };
 use crate::output::{ColorChoice, Format};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum as _};
@@ -122,6 +122,8 @@ pub enum Command {
     Replay(replay::Args),
     /// Measure how good the engine is at what it does
     Eval(eval::Args),
+    /// Stand between any agent and its provider, and count
+    Gateway(gateway::Args),
     /// Run the provider simulator
     Sim(sim::Args),
     /// Print a log for tools made for Claude Code transcripts

@@ -26,7 +26,10 @@ pub const GROUPS: [(&str, &[&str]); 4] = [
         &["memory", "search", "recall", "extract", "dream"],
     ),
     ("Study", &["replay", "eval", "sim", "guard"]),
-    ("Set up", &["doctor", "config", "acp", "gc", "completions"]),
+    (
+        "Set up",
+        &["doctor", "config", "gateway", "acp", "gc", "completions"],
+    ),
 ];
 
 /// Columns by which the rest of a line that is too long hangs behind its beginning.

@@ -14,6 +14,7 @@ pub mod eval;
 pub mod export;
 pub mod extract;
 mod frontier;
+pub mod gateway;
 pub mod gc;
 pub mod guard;
 pub mod log;
@@ -55,6 +56,7 @@ pub fn run(cli: &Cli, app: &mut App) -> Outcome {
         Some(Command::Doctor(args)) => doctor::run(args, app),
         Some(Command::Replay(args)) => replay::run(args, app),
         Some(Command::Eval(args)) => eval::run(args, app),
+        Some(Command::Gateway(args)) => gateway::run(args, app),
         Some(Command::Sim(args)) => sim::run(args, app),
         Some(Command::Export(args)) => export::run_export(args, app),
         Some(Command::Convert(args)) => export::run_convert(args, app),

@@ -30,6 +30,7 @@ Examples:
   dormouse stats
   dormouse stats --here --since 'last week'
   dormouse stats --by-project
+  dormouse stats --gateway
   dormouse --set stats.min_hit_rate=90 stats --json
 
 JSON: {\"sessions\", \"turns\", \"requests\", \"prompt_tokens\", \"cache_hit_rate\",
@@ -40,7 +41,13 @@ JSON: {\"sessions\", \"turns\", \"requests\", \"prompt_tokens\", \"cache_hit_rat
 \"memory\": {\"written\", \"merged\", \"undone\", \"quarantined\", …}, \"recall\":
 {\"candidates\", \"chosen\", \"shown\", \"used\"}, \"pollution\": {\"bad\",
 \"per_100_written\", \"per_100_shown\"}, \"limits\": [{\"setting\", \"limit\", \"figure\",
-\"kept\"}], \"since\", \"until\", \"files\", \"skipped_lines\", \"unreadable_files\"}";
+\"kept\"}], \"since\", \"until\", \"files\", \"skipped_lines\", \"unreadable_files\"}
+
+With --gateway: {\"requests\", \"failed\", \"prompt_tokens\", \"output_tokens\",
+\"cache_hit_rate\", \"cost_usd\", \"cost_without_cache_usd\", \"unpriced\",
+\"conversation_count\", \"relations\": {RELATION: requests}, \"conversations\":
+[{\"conversation\", the same, \"models\", \"disturbed\", \"blocks\", \"first\", \"last\"}],
+\"skipped_lines\"}";
 
 /// Arguments of `dormouse stats`.
 #[derive(Debug, clap::Args)]
@@ -61,6 +68,9 @@ pub struct Args {
     /// Leave out what was after this day
     #[arg(long, value_name = "DAY")]
     until: Option<String>,
+    /// Show the conversations that passed through the gateway instead
+    #[arg(long, conflicts_with_all = ["paths", "here", "by_project", "since", "until"])]
+    gateway: bool,
 }
 
 /// Columns of a label: the longest is "Compactions", and a gap sets the texts apart.
@@ -68,6 +78,9 @@ const LABEL: usize = 13;
 
 /// Adds the figures up and compares them with the limits.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
+    if args.gateway {
+        return super::gateway::figures::tell(app);
+    }
     let host = app.host()?;
     let (since, until) = days(&host, args.since.as_deref(), args.until.as_deref())?;
     let paths = args.paths.iter().map(|path| app.session(Some(path)));

@@ -33,6 +33,7 @@ Study     replay       Play sessions under policies: what each costs, and why
           guard …      Judge command lines and tool calls, look for secrets
 Set up    doctor       Look at keys, servers, sandbox, settings: what is missing
           config …     Show and document settings, trust folders
+          gateway      Stand between any agent and its provider, and count
           acp          Work inside an editor, by the Agent Client Protocol
           gc           Show and remove what nothing refers to any more
           completions  Print a completion script for a shell
@@ -108,6 +109,7 @@ Study:
 Set up:
   doctor       Look at keys, servers, sandbox, settings: what is missing
   config       Show and document settings, trust folders
+  gateway      Stand between any agent and its provider, and count
   acp          Work inside an editor, by the Agent Client Protocol
   gc           Show and remove what nothing refers to any more
   completions  Print a completion script for a shell

@@ -28,6 +28,8 @@ mod extracting;
 #[cfg(test)]
 mod foreign;
 #[cfg(test)]
+mod gateway;
+#[cfg(test)]
 mod gc;
 #[cfg(test)]
 mod guard;

@@ -1,0 +1,218 @@
+//! `dormouse gateway`: an address between any agent and its provider.
+//!
+//! # Not here
+//! The exchange itself: `dormouse-gateway`. Its figures: [`figures`].
+
+pub mod figures;
+
+use crate::app::App;
+use crate::error::{Exit, Failure, Outcome, UserError};
+use crate::output::{Line, Out, Report, Role};
+use dormouse_core::settings::keys;
+use dormouse_gateway::{ClientKeys, Gateway, Limits, Server, Upstream, serve};
+use dormouse_relay::{BookError, Relay, folder};
+use serde::Serialize;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Bytes of a file of keys: some ten thousand of them.
+const LONGEST_KEYS: u64 = 1024 * 1024;
+
+const HELP: &str = "\
+Give an agent the address of the gateway, and its requests pass through here:
+bodies and streams byte for byte, over HTTP/1.1 and HTTP/2, each request sent
+upstream once. The gateway recognises the conversation of each request and books
+its tokens and cost; `dormouse stats --gateway` shows them. It keeps no content
+and no key. Prompts are not changed.
+
+On loopback, clients send the key of the upstream. Elsewhere --client-keys is
+needed: a client then sends one of these keys as its API key, which is replaced by
+ANTHROPIC_API_KEY, or as x-dormouse-key beside a key of its own.
+
+GET /metrics has figures for Prometheus, GET /healthz says `ok`. A request with
+the header `dormouse-off` is passed on unread. An interrupt lets running answers
+end first.
+
+Examples:
+  dormouse gateway
+  ANTHROPIC_BASE_URL=http://127.0.0.1:4141 your-agent
+  dormouse gateway --upstream http://127.0.0.1:4242 --listen 127.0.0.1:0
+  dormouse gateway --listen 0.0.0.0:4141 --client-keys keys.txt
+
+JSON: one line {\"listening\": \"http://…\", \"upstream\"} when it is ready.";
+
+/// Arguments of `dormouse gateway`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub struct Args {
+    /// Address and port to listen on; port 0 takes any free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4141")]
+    listen: String,
+    /// Provider to pass requests on to
+    #[arg(long, value_name = "URL", default_value = "https://api.anthropic.com")]
+    upstream: String,
+    /// A file of keys that clients need, one a line
+    #[arg(long, value_name = "FILE")]
+    client_keys: Option<PathBuf>,
+    /// Largest body of a request, in bytes
+    #[arg(long, value_name = "BYTES")]
+    max_body: Option<usize>,
+    /// Requests at once
+    #[arg(long, value_name = "N")]
+    max_requests: Option<usize>,
+    /// Seconds that running answers have to end when the gateway stops
+    #[arg(long, value_name = "SECONDS")]
+    drain: Option<u64>,
+}
+
+impl Args {
+    fn limits(&self) -> Limits {
+        let usual = Limits::default();
+        Limits {
+            body: self.max_body.unwrap_or(usual.body),
+            // Room for one body of the largest size at least.
+            bodies: usual.bodies.max(self.max_body.unwrap_or(0)),
+            requests: self.max_requests.unwrap_or(usual.requests),
+            drain: self.drain.map_or(usual.drain, Duration::from_secs),
+            ..usual
+        }
+    }
+}
+
+/// Serves until interrupted. The address is printed when requests can come, not before.
+pub fn run(args: &Args, app: &mut App) -> Outcome {
+    let host = app.host()?;
+    let settings = host.settings();
+    let upstream = Upstream::new(
+        &args.upstream,
+        settings.get(keys::PROXY).as_deref(),
+        &settings.get(keys::NO_PROXY),
+    )
+    .map_err(|error| UserError::of(Exit::Unsuitable, &error))?;
+    let keys = args.client_keys.as_deref();
+    let keys = keys.map(|path| client_keys(path, app)).transpose()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| UserError::of(Exit::Unexpected, &error))?;
+    runtime.block_on(async {
+        let listener = listen(&args.listen, keys.is_some()).await?;
+        let relay = Relay::open(&app.system, &folder(&host.places().home), host.models());
+        let relay = Arc::new(relay.map_err(book_failure)?);
+        let gateway = Gateway {
+            relay: Arc::clone(&relay),
+            upstream,
+            keys,
+            upstream_key: app.system.env.text("ANTHROPIC_API_KEY"),
+            limits: args.limits(),
+        };
+        let unexpected = |error: std::io::Error| UserError::of(Exit::Unexpected, &error);
+        let server = serve(gateway, &app.system, listener).map_err(unexpected)?;
+        app.remarks();
+        app.out.tell_one(&Ready {
+            listening: format!("http://{}", server.address()),
+            upstream: args.upstream.clone(),
+        })?;
+        interrupted(server).await;
+        Ok(())
+    })
+}
+
+async fn listen(address: &str, has_keys: bool) -> Result<TcpListener, Failure> {
+    let failed = |error: std::io::Error| {
+        // A taken port is another process at work, hence refused and not failed.
+        let mut user = UserError::new(Exit::Refused, format!("cannot listen on {address}"));
+        user.causes.push(error.to_string());
+        Failure::from(user.hint("choose another port, or port 0 for any free one"))
+    };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    if needs_keys(bound) && !has_keys {
+        let message = format!("{address} can be reached from other machines");
+        return Err(UserError::new(Exit::Refused, message)
+            .hint("name a file of keys with --client-keys, or listen on 127.0.0.1")
+            .into());
+    }
+    Ok(listener)
+}
+
+/// True for an address that other machines can reach.
+fn needs_keys(address: SocketAddr) -> bool {
+    !address.ip().is_loopback()
+}
+
+/// Waits for an interrupt or an order to end, then for the running answers.
+async fn interrupted(server: Server) {
+    let terminated = async {
+        match signal(SignalKind::terminate()) {
+            Ok(mut signal) => drop(signal.recv().await),
+            // Then only an interrupt ends it.
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        result = tokio::signal::ctrl_c() => match result {
+            Ok(()) => server.stop().await,
+            // If it cannot be listened for, the server runs until it is killed.
+            Err(_) => server.wait().await,
+        },
+        () = terminated => server.stop().await,
+    }
+}
+
+fn client_keys(path: &Path, app: &App) -> Result<ClientKeys, Failure> {
+    let bytes = app.system.files.read(path, LONGEST_KEYS)?;
+    ClientKeys::parse(&String::from_utf8_lossy(&bytes)).map_err(|error| {
+        let message = format!("`{}`: {error}", path.display());
+        let hint = "one key a line, such as `openssl rand -hex 24` prints";
+        UserError::new(Exit::Unsuitable, message).hint(hint).into()
+    })
+}
+
+/// The failure of a book that cannot be opened.
+fn book_failure(error: BookError) -> Failure {
+    match error {
+        BookError::Taken(_) => UserError::of(Exit::Refused, &error)
+            .hint("stop the other one, or give this one another --home")
+            .into(),
+        BookError::File(error) => error.into(),
+    }
+}
+
+/// The line printed when the gateway takes requests.
+#[derive(Serialize)]
+struct Ready {
+    listening: String,
+    upstream: String,
+}
+
+impl Report for Ready {
+    fn text(&self, out: &mut Out) -> Outcome {
+        let line = Line::new().text("listening on ");
+        let line = line.role(Role::Strong, &self.listening);
+        out.line(line.text(format!(", upstream {}", self.upstream)))?;
+        Ok(out.line("interrupt to stop")?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_beyond_this_machine_needs_keys() {
+        for (address, expected) in [
+            ("127.0.0.1:1", false),
+            ("[::1]:1", false),
+            ("0.0.0.0:1", true),
+            ("[::]:1", true),
+            ("192.168.1.2:1", true),
+        ] {
+            assert_eq!(needs_keys(address.parse().unwrap()), expected, "{address}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! `dormouse gateway` as a process of its own, in front of the simulator.
+
+use crate::program::Machine;
+use crate::simulator::Running;
+use dormouse_testkit::processes::until;
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// A gateway that ends with the test.
+struct Gateway {
+    child: Child,
+    address: String,
+}
+
+impl Gateway {
+    fn start(machine: &Machine, upstream: &str) -> Self {
+        let line = format!("gateway --listen 127.0.0.1:0 --upstream http://{upstream} --json");
+        let mut child = machine
+            .command(&line)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        output.read_line(&mut line).unwrap();
+        let ready: Value = serde_json::from_str(&line).unwrap();
+        let address = ready["listening"].as_str().unwrap();
+        let address = address.trim_start_matches("http://").to_owned();
+        Self { child, address }
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// Sends one turn of a conversation; the status line, or none if the connection broke.
+fn ask(address: &str, conversation: usize, turns: usize) -> Option<String> {
+    let mut messages = vec![json!({"role": "user", "content": format!("begin {conversation}")})];
+    for turn in 0..turns {
+        let id = format!("toolu_{conversation}_{turn}");
+        messages.push(json!({"role": "assistant", "content": [
+            {"type": "tool_use", "id": id, "name": "Read", "input": {}}]}));
+        messages.push(json!({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": id, "content": "out"}]}));
+    }
+    let body = json!({"model": "claude-sonnet-4-6", "max_tokens": 200, "stream": true,
+        "messages": messages, "tools": [{"name": "Read", "input_schema": {"type": "object"}}]});
+    let body = body.to_string();
+    let mut stream = TcpStream::connect(address).ok()?;
+    let limit = Some(Duration::from_secs(20));
+    stream.set_read_timeout(limit).unwrap();
+    let head = format!(
+        "POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: sk-of-a-user-0123456789\r\n\
+         anthropic-version: 2023-06-01\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(format!("{head}{body}").as_bytes()).ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    // Whole only with the end of its chunks: a cut answer ends anywhere.
+    answer
+        .ends_with("0\r\n\r\n")
+        .then(|| answer.lines().next().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn figures_of_conversations_survive_a_kill_under_load() {
+    let machine = Machine::new(&[]);
+    let sim = Running::new(&machine, "");
+    let mut gateway = Gateway::start(&machine, sim.address());
+    assert_eq!(
+        machine.stdout("stats --gateway"),
+        "No request has passed through the gateway yet.\n"
+    );
+    let done: [AtomicUsize; 4] = std::array::from_fn(|_| AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for (conversation, done) in done.iter().enumerate() {
+            let address = gateway.address.clone();
+            scope.spawn(move || {
+                // Until the gateway is gone.
+                while ask(&address, conversation, done.load(Ordering::SeqCst)).is_some() {
+                    done.fetch_add(1, Ordering::SeqCst);
+                }
+            });
+        }
+        let all_begun = || done.iter().all(|done| done.load(Ordering::SeqCst) >= 5);
+        until(all_begun, "the load does not get through");
+        gateway.kill();
+    });
+    let gateway = Gateway::start(&machine, sim.address());
+    for (conversation, done) in done.iter().enumerate() {
+        // The turn that was cut off is asked for again, then the conversation goes on.
+        for more in 0..2 {
+            let turns = done.load(Ordering::SeqCst) + more;
+            let status = ask(&gateway.address, conversation, turns);
+            assert_eq!(status.as_deref(), Some("HTTP/1.1 200 OK"), "{conversation}");
+        }
+    }
+    let figures = || machine.json("stats --gateway --json");
+    // The last exchange is booked a moment after its last byte.
+    let booked = || figures()["relations"]["continues"].as_u64() >= Some(20);
+    until(booked, "the book lacks requests");
+    let report = figures();
+    assert_eq!(report["conversation_count"], 4, "{report}");
+    assert_eq!(report["relations"]["new"], 4, "{report}");
+    assert!(report["skipped_lines"].as_u64() <= Some(1), "{report}");
+    let cost: f64 = report["cost_usd"].as_str().unwrap().parse().unwrap();
+    assert!(cost > 0.0, "{report}");
+    let screen = machine.stdout("stats --gateway");
+    assert!(screen.contains("claude-sonnet-4-6"), "{screen}");
+    let second = machine.run(&format!(
+        "gateway --listen 127.0.0.1:0 --upstream http://{}",
+        sim.address()
+    ));
+    assert_eq!(second.code, 5, "{second:?}");
+}
+
+#[test]
+fn an_address_that_others_reach_needs_keys() {
+    let machine = Machine::new(&[("keys.txt", "short\n")]);
+    let run = machine.run("gateway --listen 0.0.0.0:0 --upstream http://127.0.0.1:9");
+    assert_eq!(run.code, 5, "{run:?}");
+    assert!(run.stderr.contains("--client-keys"), "{run:?}");
+    let keys = machine.home().join("keys.txt");
+    let run = machine.run(&format!(
+        "gateway --listen 127.0.0.1:0 --client-keys {}",
+        keys.display()
+    ));
+    assert_eq!(run.code, 4, "{run:?}");
+    assert!(run.stderr.contains("line 1"), "{run:?}");
+    let run = machine.run("gateway --listen 127.0.0.1:0 --upstream ftp://x");
+    assert_eq!(run.code, 4, "{run:?}");
+}

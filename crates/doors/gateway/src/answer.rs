@@ -1,0 +1,347 @@
+//! The course of one exchange.
+//!
+//! Admitted, read, sent once, passed back. Recognition runs beside the upstream's work; the client
+//! waits for none of it.
+
+use crate::clients::Clients;
+use crate::headers::{self, LAYERS, REQUEST};
+use crate::limits::Limits;
+use crate::refusal::Refusal;
+use crate::tap::{Broken, Passing, Sent, Tap};
+use crate::turns::Turns;
+use crate::upstream::Upstream;
+use bytes::{Bytes, BytesMut};
+use dormouse_relay::{Caller, Ended, Relay};
+use dormouse_system::{Clock, Ids, Ticks};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
+use http::uri::PathAndQuery;
+use http::{Method, Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+/// Unit of the room for bodies: a semaphore counts in 32 bits.
+const UNIT: usize = 1024;
+/// Multiple of the allowed length that is read of a body that is too large, so that its client is
+/// done sending and sees the answer.
+const DRAIN_FACTOR: usize = 4;
+
+/// State that all exchanges share.
+pub(crate) struct Shared {
+    pub(crate) relay: Arc<Relay>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<dyn Ids>,
+    pub(crate) turns: Turns,
+    pub(crate) upstream: Upstream,
+    pub(crate) clients: Clients,
+    pub(crate) limits: Limits,
+    pub(crate) requests: Arc<Semaphore>,
+    pub(crate) bodies: Arc<Semaphore>,
+    pub(crate) stopping: AtomicBool,
+    pub(crate) refused: Mutex<BTreeMap<&'static str, u64>>,
+    /// Dropped with the last exchange: its closing says that everything is booked.
+    pub(crate) _done: mpsc::Sender<()>,
+}
+
+/// The body of a reply: our own words, or the upstream's bytes.
+#[derive(Debug)]
+pub(crate) enum Outgoing {
+    Own(Full<Bytes>),
+    Passing(Passing),
+}
+
+impl Body for Outgoing {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        match self.get_mut() {
+            Self::Own(body) => Pin::new(body)
+                .poll_frame(context)
+                .map_err(|never| match never {}),
+            Self::Passing(body) => Pin::new(body).poll_frame(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Own(body) => body.is_end_stream(),
+            Self::Passing(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Own(body) => body.size_hint(),
+            Self::Passing(body) => body.size_hint(),
+        }
+    }
+}
+
+/// Paths that the gateway answers or passes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Route {
+    /// A request to a model: recognised and booked.
+    Message,
+    /// Anything else of the provider's.
+    Other,
+    Health,
+    Metrics,
+}
+
+impl Route {
+    fn of(method: &Method, path: &str) -> Result<Self, Refusal> {
+        match (method, path.trim_end_matches('/')) {
+            (&Method::POST, "/v1/messages") => Ok(Self::Message),
+            (&Method::GET | &Method::HEAD, "/healthz") => Ok(Self::Health),
+            (&Method::GET, "/metrics") => Ok(Self::Metrics),
+            (&Method::CONNECT, _) => Err(Refusal::NotFound),
+            (_, path) if path.starts_with("/v1/") || path.starts_with("/api/") => Ok(Self::Other),
+            _ => Err(Refusal::NotFound),
+        }
+    }
+}
+
+impl Shared {
+    /// Answers one request, whatever it is.
+    pub(crate) async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Outgoing> {
+        // In the form of the provider's ids: clients show it as the id of the request.
+        let id = format!("req_{}", self.ids.fresh());
+        let exchanged = Arc::clone(&self).exchange(&id, request).await;
+        let mut response = exchanged.unwrap_or_else(|refusal| {
+            let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+            *refused.entry(refusal.word()).or_default() += 1;
+            tracing::info!(request = id, refusal = refusal.word(), "refused");
+            refusal.response(&id).map(Outgoing::Own)
+        });
+        if let Ok(id) = HeaderValue::from_str(&id) {
+            response.headers_mut().insert(REQUEST, id);
+        }
+        response
+    }
+
+    async fn exchange(
+        self: Arc<Self>,
+        id: &str,
+        request: Request<Incoming>,
+    ) -> Result<Response<Outgoing>, Refusal> {
+        let (at, since) = (self.clock.now(), self.clock.ticks());
+        let (parts, body) = request.into_parts();
+        let route = Route::of(&parts.method, parts.uri.path())?;
+        if route == Route::Health {
+            return Ok(own("ok\n", "text/plain"));
+        }
+        if self.stopping.load(Ordering::Relaxed) {
+            return Err(Refusal::Stopping);
+        }
+        let mut passed = headers::upstream(&parts.headers);
+        let mac = |credential: &[u8]| self.relay.mac(credential);
+        let credential = self.clients.admit(&parts.headers, &mut passed, mac)?;
+        if route == Route::Metrics {
+            return Ok(own(&self.metrics(), "text/plain; version=0.0.4"));
+        }
+        let room = Arc::clone(&self.requests).try_acquire_owned();
+        let mut permits = vec![room.map_err(|_| Refusal::Busy)?];
+        permits.push(self.clients.enter(credential)?);
+        let (body, _held) = self.collect(body).await?;
+        let off = parts.headers.contains_key(headers::OFF);
+        let tap = (route == Route::Message && !off).then(|| {
+            let (session, agent) = headers::identity(&parts.headers);
+            let caller = Caller {
+                credential,
+                session,
+                agent,
+            };
+            self.tap(id, at, since, caller, &body)
+        });
+        let path = parts.uri.path_and_query().cloned();
+        let path = path.unwrap_or_else(|| PathAndQuery::from_static("/"));
+        let sending = self.upstream.send(parts.method, &path, passed, body);
+        let failed = |refusal| {
+            if let Some(tap) = &tap {
+                tap.end(Ended::NoReply);
+            }
+            refusal
+        };
+        let reply = match tokio::time::timeout(self.limits.silence, sending).await {
+            Ok(Ok(reply)) => reply,
+            Ok(Err(why)) => return Err(failed(Refusal::Unreachable(why))),
+            Err(_) => return Err(failed(Refusal::Silent)),
+        };
+        Ok(self.passed_back(reply, tap, permits))
+    }
+
+    /// The upstream's reply, with its headers and its body as they come.
+    fn passed_back(
+        &self,
+        reply: Response<Incoming>,
+        tap: Option<Tap>,
+        permits: Vec<OwnedSemaphorePermit>,
+    ) -> Response<Outgoing> {
+        let (head, body) = reply.into_parts();
+        if let Some(tap) = &tap {
+            let kind = headers::text(&head.headers, CONTENT_TYPE.as_str());
+            // Compressed bytes pass like all others, and are not read.
+            let plain = !head.headers.contains_key(CONTENT_ENCODING);
+            tap.head(
+                head.status.as_u16(),
+                kind.filter(|_| plain).map(str::to_owned),
+            );
+        }
+        let body = Passing::new(body, tap, self.limits.silence, permits);
+        let mut response = Response::new(Outgoing::Passing(body));
+        *response.status_mut() = head.status;
+        *response.headers_mut() = headers::client(&head.headers);
+        response
+            .headers_mut()
+            .insert(LAYERS, HeaderValue::from_static("off"));
+        response
+    }
+
+    /// Starts recognition and observation of a request.
+    fn tap(
+        self: &Arc<Self>,
+        id: &str,
+        at: dormouse_core::units::Millis,
+        since: Ticks,
+        caller: Caller,
+        body: &Bytes,
+    ) -> Tap {
+        let reading = self.turns.enter(caller.clone(), body.clone());
+        let sent = Sent {
+            request: id.to_owned(),
+            at,
+            since,
+            bytes: body.len() as u64,
+            caller,
+            reading,
+        };
+        Tap::start(Arc::clone(self), sent)
+    }
+
+    /// Reads a body whole, within the limits on its length, its time and the room for all bodies.
+    async fn collect(
+        &self,
+        body: Incoming,
+    ) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Refusal> {
+        if body.is_end_stream() {
+            return Ok((Bytes::new(), None));
+        }
+        let collecting = self.collected(body);
+        match tokio::time::timeout(self.limits.upload, collecting).await {
+            Ok(collected) => collected,
+            Err(_) => Err(Refusal::SlowBody),
+        }
+    }
+
+    async fn collected(
+        &self,
+        mut body: Incoming,
+    ) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Refusal> {
+        let limit = self.limits.body;
+        let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+        let mut held: Option<OwnedSemaphorePermit> = None;
+        let mut whole = BytesMut::new();
+        let mut seen = 0_usize;
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame.map_err(|_| Refusal::BadBody)?.into_data() else {
+                continue;
+            };
+            seen = seen.saturating_add(data.len());
+            if seen > limit {
+                (whole, held) = (BytesMut::new(), None);
+                if seen > limit.saturating_mul(DRAIN_FACTOR) {
+                    break;
+                }
+                continue;
+            }
+            let needed =
+                seen.div_ceil(UNIT) - held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+            if let Ok(needed @ 1..) = u32::try_from(needed) {
+                let more = Arc::clone(&self.bodies).try_acquire_many_owned(needed);
+                let more = more.map_err(|_| Refusal::Busy)?;
+                match &mut held {
+                    Some(held) => held.merge(more),
+                    None => held = Some(more),
+                }
+            }
+            // The common small body: one piece, not copied.
+            if whole.is_empty() && seen == announced {
+                return Ok((data, held));
+            }
+            if whole.is_empty() {
+                whole.reserve(announced.min(limit));
+            }
+            whole.extend_from_slice(&data);
+        }
+        if seen > limit {
+            return Err(Refusal::TooLarge(limit));
+        }
+        Ok((whole.freeze(), held))
+    }
+
+    /// Figures of the relay and of the gateway itself.
+    fn metrics(&self) -> String {
+        let mut text = self.relay.figures().prometheus();
+        let under_way = self.limits.requests - self.requests.available_permits();
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "# HELP dormouse_requests_under_way Exchanges at this moment.\n\
+             # TYPE dormouse_requests_under_way gauge\n\
+             dormouse_requests_under_way {under_way}\n\
+             # HELP dormouse_refused_total Requests that the gateway answered itself, by reason.\n\
+             # TYPE dormouse_refused_total counter"
+        );
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        for (word, count) in &*refused {
+            let _ = writeln!(text, "dormouse_refused_total{{reason=\"{word}\"}} {count}");
+        }
+        text
+    }
+}
+
+fn own(text: &str, kind: &'static str) -> Response<Outgoing> {
+    let body = Full::new(Bytes::copy_from_slice(text.as_bytes()));
+    let mut response = Response::new(Outgoing::Own(body));
+    let kind = HeaderValue::from_static(kind);
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_the_provider_pass_and_no_others() {
+        let route = |method: Method, path: &str| Route::of(&method, path);
+        assert_eq!(route(Method::POST, "/v1/messages"), Ok(Route::Message));
+        assert_eq!(route(Method::POST, "/v1/messages/"), Ok(Route::Message));
+        for path in [
+            "/v1/messages/count_tokens",
+            "/v1/models",
+            "/api/hello",
+            "/v1/files",
+        ] {
+            assert_eq!(route(Method::POST, path), Ok(Route::Other), "{path}");
+        }
+        assert_eq!(route(Method::GET, "/metrics"), Ok(Route::Metrics));
+        for path in ["/", "/admin", "/v1", "/metrics/x", "//v1/messages"] {
+            assert_eq!(route(Method::GET, path), Err(Refusal::NotFound), "{path}");
+        }
+        assert_eq!(
+            route(Method::CONNECT, "/v1/messages"),
+            Err(Refusal::NotFound)
+        );
+    }
+}

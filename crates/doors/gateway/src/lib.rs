@@ -1,0 +1,16 @@
+#![doc = include_str!("../README.md")]
+
+mod answer;
+mod clients;
+mod headers;
+mod limits;
+mod refusal;
+mod server;
+mod tap;
+mod turns;
+mod upstream;
+
+pub use clients::{ClientKeys, KeysError};
+pub use limits::Limits;
+pub use server::{Gateway, Server, serve};
+pub use upstream::{Upstream, UpstreamError};

@@ -1,0 +1,240 @@
+//! The copy of an exchange that is read, and its end.
+//!
+//! # Model
+//! The body that goes to the client hands each piece to a channel; a task reads the pieces and, when
+//! the channel closes, books the exchange. A piece is a pointer, so that the copy costs no copying.
+//! A body that is dropped before its end belongs to a client that is gone.
+
+use crate::answer::Shared;
+use bytes::Bytes;
+use dormouse_core::units::Millis;
+use dormouse_relay::{Caller, Ended, Entry, Exchange, Observer, Recognition};
+use dormouse_system::Ticks;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, Sleep};
+
+/// News of an exchange.
+#[derive(Debug)]
+enum News {
+    /// The head of the reply: its status, and its content type if its bytes can be read.
+    Head {
+        status: u16,
+        readable: Option<String>,
+    },
+    /// Bytes of the reply.
+    Piece(Bytes),
+    /// The end of the exchange; without it the client is gone.
+    End(Ended),
+}
+
+/// The door's end of an exchange.
+#[derive(Debug)]
+pub(crate) struct Tap(UnboundedSender<News>);
+
+/// Facts known when the request is sent.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    pub(crate) request: String,
+    pub(crate) at: Millis,
+    pub(crate) since: Ticks,
+    pub(crate) bytes: u64,
+    pub(crate) caller: Caller,
+    /// The recognition, which comes in its turn.
+    pub(crate) reading: oneshot::Receiver<Recognition>,
+}
+
+impl Tap {
+    /// Starts to observe an exchange.
+    pub(crate) fn start(shared: Arc<Shared>, sent: Sent) -> Self {
+        let (sender, news) = unbounded_channel();
+        tokio::spawn(observe(shared, sent, news));
+        Self(sender)
+    }
+
+    pub(crate) fn head(&self, status: u16, readable: Option<String>) {
+        self.tell(News::Head { status, readable });
+    }
+
+    pub(crate) fn end(&self, ended: Ended) {
+        self.tell(News::End(ended));
+    }
+
+    fn tell(&self, news: News) {
+        // The task ends only after this end is dropped.
+        drop(self.0.send(news));
+    }
+}
+
+async fn observe(shared: Arc<Shared>, sent: Sent, mut news: UnboundedReceiver<News>) {
+    let (mut status, mut received) = (0, 0);
+    let mut ended = Ended::ClientGone;
+    let mut observer = None;
+    while let Some(one) = news.recv().await {
+        match one {
+            News::Head {
+                status: of_reply,
+                readable,
+            } => {
+                status = of_reply;
+                observer = readable
+                    .filter(|_| status == 200)
+                    .map(|kind| Observer::new(&kind));
+            }
+            News::Piece(bytes) => {
+                received += bytes.len() as u64;
+                if let Some(observer) = &mut observer {
+                    observer.feed(&bytes);
+                }
+            }
+            News::End(way) => ended = way,
+        }
+    }
+    let ms = shared.clock.ticks().since(sent.since).as_millis();
+    // Without a recognition, because reading panicked, nothing was understood.
+    let recognition = sent.reading.await.unwrap_or_else(|_| Recognition::unread());
+    let exchange = Exchange {
+        request: sent.request,
+        at: sent.at,
+        ms: u64::try_from(ms).unwrap_or(u64::MAX),
+        status,
+        ended,
+        sent: sent.bytes,
+        received,
+    };
+    let observed = observer.and_then(Observer::end);
+    let entry = shared
+        .relay
+        .book(&sent.caller, recognition, observed.as_ref(), exchange);
+    log(&entry);
+}
+
+/// One line of the log: ids and sizes, no content, no key.
+fn log(entry: &Entry) {
+    let usage = entry.usage.unwrap_or_default();
+    let conversation = entry
+        .footprint
+        .map(|footprint| footprint.conversation.to_string());
+    tracing::info!(
+        request = entry.request,
+        client = entry.client,
+        conversation,
+        relation = entry.relation.map(|relation| format!("{relation:?}")),
+        model = entry.model,
+        status = entry.status,
+        ended = ?entry.ended,
+        ms = entry.ms,
+        sent = entry.sent,
+        received = entry.received,
+        prompt_tokens = usage.prompt().0,
+        output_tokens = usage.output.0,
+        "exchange"
+    );
+}
+
+/// Reason that a reply breaks off.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Broken {
+    #[error("the upstream broke off")]
+    Cut(#[source] hyper::Error),
+    #[error("the upstream sent nothing for too long")]
+    Silent,
+}
+
+/// The body of a reply on its way to the client.
+pub(crate) struct Passing {
+    inner: Incoming,
+    tap: Option<Tap>,
+    silence: Duration,
+    idle: Pin<Box<Sleep>>,
+    /// The exchange counts as under way until its body is dropped.
+    _permits: Vec<OwnedSemaphorePermit>,
+}
+
+impl fmt::Debug for Passing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Passing").finish_non_exhaustive()
+    }
+}
+
+impl Passing {
+    pub(crate) fn new(
+        inner: Incoming,
+        tap: Option<Tap>,
+        silence: Duration,
+        permits: Vec<OwnedSemaphorePermit>,
+    ) -> Self {
+        let passing = Self {
+            idle: Box::pin(tokio::time::sleep(silence)),
+            inner,
+            tap,
+            silence,
+            _permits: permits,
+        };
+        passing.end_if_over();
+        passing
+    }
+
+    /// A body of known length is not asked for its end once all of it was given.
+    fn end_if_over(&self) {
+        if self.inner.is_end_stream() {
+            self.end(Ended::Whole);
+        }
+    }
+
+    fn end(&self, ended: Ended) {
+        if let Some(tap) = &self.tap {
+            tap.end(ended);
+        }
+    }
+}
+
+impl Body for Passing {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        match Pin::new(&mut self.inner).poll_frame(context) {
+            Poll::Ready(Some(Ok(frame))) => {
+                if let (Some(data), Some(tap)) = (frame.data_ref(), &self.tap) {
+                    tap.tell(News::Piece(data.clone()));
+                }
+                let deadline = Instant::now() + self.silence;
+                self.idle.as_mut().reset(deadline);
+                self.end_if_over();
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(Some(Err(error))) => {
+                self.end(Ended::Cut);
+                Poll::Ready(Some(Err(Broken::Cut(error))))
+            }
+            Poll::Ready(None) => {
+                self.end(Ended::Whole);
+                Poll::Ready(None)
+            }
+            Poll::Pending => {
+                std::task::ready!(self.idle.as_mut().poll(context));
+                self.end(Ended::Cut);
+                Poll::Ready(Some(Err(Broken::Silent)))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}

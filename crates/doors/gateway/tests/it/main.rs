@@ -1,0 +1,12 @@
+//! The gateway between clients and an upstream, over real sockets on loopback.
+
+#[cfg(test)]
+mod booking;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod kit;
+#[cfg(test)]
+mod transparent;

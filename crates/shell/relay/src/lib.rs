@@ -1,0 +1,15 @@
+#![doc = include_str!("../README.md")]
+
+mod book;
+mod entry;
+mod figures;
+mod relay;
+mod report;
+
+pub use book::{BookError, folder};
+pub use dormouse_model::anthropic::{Observed, Observer};
+pub use dormouse_recognise::{Caller, Chain, NotUnderstood, Recognised, Relation, Seen};
+pub use entry::{Ended, Entry};
+pub use figures::Figures;
+pub use relay::{Exchange, Recognition, Relay};
+pub use report::{BookReport, ConversationFigures, read_book};

@@ -1,0 +1,4 @@
+//! The relay on machines of their own.
+
+#[cfg(test)]
+mod book;
