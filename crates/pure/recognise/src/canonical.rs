@@ -4,7 +4,7 @@
 //! Values are hashed while they are parsed; nothing is kept of them. Members of an object are
 //! ordered by their names, numbers by value (`1.0` is `1`), strings by their decoded text. A content
 //! block is an object whose `cache_control` and `null` members do not count, and whose `content` may
-//! be a string in place of one text block.
+//! be a string in place of one text block. Space at the end of a block's text does not count either.
 //!
 //! # Not here
 //! The place of blocks in a request: [`crate::seen`].
@@ -54,12 +54,13 @@ pub(crate) struct BlockDigest {
 impl BlockDigest {
     /// Digest of the text block that a plain string stands for.
     pub(crate) fn of_text(text: &str) -> Self {
+        let (digest, fact) = TextFact::of(text);
         let mut members = Members::default();
         members.add("type", string("text"));
-        members.add("text", string(text));
+        members.add("text", digest);
         let facts = Facts {
             kind: Some(Kind::Text),
-            text: Some(TextFact::of(text)),
+            text: Some(fact),
             id: None,
         };
         facts.block(members.finish())
@@ -105,6 +106,18 @@ enum Kind {
     Other,
 }
 
+impl Kind {
+    /// Digest of a block's type, and its kind.
+    fn of(name: &str) -> (Hash, Self) {
+        let kind = match name {
+            "text" => Self::Text,
+            "thinking" | "redacted_thinking" => Self::Thinking,
+            _ => Self::Other,
+        };
+        (string(name), kind)
+    }
+}
+
 #[derive(Clone, Copy)]
 struct TextFact {
     /// Hash without the white space around it, which clients trim.
@@ -115,14 +128,23 @@ struct TextFact {
 }
 
 impl TextFact {
-    fn of(text: &str) -> Self {
-        let trimmed = text.trim();
-        Self {
-            trimmed: Hash::of(trimmed.as_bytes()),
+    /// Digest of a block's text, and its facts. Space at the end does not count: one client adds a
+    /// line end to its last message when it has the history compacted.
+    fn of(text: &str) -> (Hash, Self) {
+        let ended = text.trim_end();
+        let trimmed = ended.trim_start();
+        let hash = Hash::of(ended.as_bytes());
+        let fact = Self {
+            trimmed: if trimmed.len() == ended.len() {
+                hash
+            } else {
+                Hash::of(trimmed.as_bytes())
+            },
             is_empty: trimmed.is_empty(),
             is_strong: trimmed.len() >= STRONG_TEXT,
             is_attribution: trimmed.starts_with(ATTRIBUTION),
-        }
+        };
+        (Hash::START.link(STRING, hash), fact)
     }
 }
 
@@ -265,7 +287,7 @@ impl Visitor<'_> for Name {
 /// Digest of a string member, together with a fact that is read from its text.
 struct Fact<F>(F);
 
-impl<'de, T, F: FnOnce(&str) -> T> DeserializeSeed<'de> for Fact<F> {
+impl<'de, T, F: FnOnce(&str) -> (Hash, T)> DeserializeSeed<'de> for Fact<F> {
     type Value = (Hash, Option<T>);
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -273,7 +295,7 @@ impl<'de, T, F: FnOnce(&str) -> T> DeserializeSeed<'de> for Fact<F> {
     }
 }
 
-impl<'de, T, F: FnOnce(&str) -> T> Visitor<'de> for Fact<F> {
+impl<'de, T, F: FnOnce(&str) -> (Hash, T)> Visitor<'de> for Fact<F> {
     type Value = (Hash, Option<T>);
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -281,7 +303,8 @@ impl<'de, T, F: FnOnce(&str) -> T> Visitor<'de> for Fact<F> {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok((string(text), Some(self.0(text))))
+        let (digest, fact) = self.0(text);
+        Ok((digest, Some(fact)))
     }
 
     // A type, id or text of another kind is data like any other.
@@ -344,16 +367,12 @@ impl<'de> Visitor<'de> for OneBlock {
                     continue;
                 }
                 Meaning::Kind => {
-                    let (value, kind) = map.next_value_seed(Fact(|kind: &str| match kind {
-                        "text" => Kind::Text,
-                        "thinking" | "redacted_thinking" => Kind::Thinking,
-                        _ => Kind::Other,
-                    }))?;
+                    let (value, kind) = map.next_value_seed(Fact(Kind::of))?;
                     facts.kind = kind.or(facts.kind);
                     value
                 }
                 Meaning::Id => {
-                    let id = Fact(|id: &str| Hash::of(id.as_bytes()));
+                    let id = Fact(|id: &str| (string(id), Hash::of(id.as_bytes())));
                     let (value, id) = map.next_value_seed(id)?;
                     facts.id = id.or(facts.id);
                     value

@@ -196,8 +196,13 @@ fn a_compaction_of_the_client_restarts_its_session() {
     let first = send(&mut known, &me, &client);
     client.call("t1", "out");
     send(&mut known, &me, &client);
+    client.words("Done.", "and the docs");
+    send(&mut known, &me, &client);
+    // Without the last reply, and with a line end behind the last prompt, as Claude Code does.
     let mut asked = client.clone();
-    asked.words("Done.", "Summarise the conversation so far.");
+    let last = asked.messages.len() - 1;
+    asked.messages[last]["content"] = json!("and the docs\n");
+    asked.user("Summarise the conversation so far.");
     assert_eq!(send(&mut known, &me, &asked).relation, Relation::Continues);
     let after = Client::new("This session continues an earlier one: …");
     let restarted = send(&mut known, &me, &after);
