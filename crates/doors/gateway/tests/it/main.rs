@@ -9,4 +9,6 @@ mod hostile;
 #[cfg(test)]
 mod kit;
 #[cfg(test)]
+mod many;
+#[cfg(test)]
 mod transparent;
