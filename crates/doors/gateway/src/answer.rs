@@ -12,7 +12,7 @@ use crate::turns::Turns;
 use crate::upstream::Upstream;
 use bytes::{Bytes, BytesMut};
 use dormouse_relay::{Caller, Ended, Relay};
-use dormouse_system::{Clock, Ids, Ticks};
+use dormouse_system::{Clock, Ids};
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response};
@@ -27,7 +27,7 @@ use std::task::{Context, Poll};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 /// Unit of the room for bodies: a semaphore counts in 32 bits.
-const UNIT: usize = 1024;
+pub(crate) const UNIT: usize = 1024;
 /// Multiple of the allowed length that is read of a body that is too large, so that its client is
 /// done sending and sees the answer.
 const DRAIN_FACTOR: usize = 4;
@@ -152,7 +152,9 @@ impl Shared {
         let room = Arc::clone(&self.requests).try_acquire_owned();
         let mut permits = vec![room.map_err(|_| Refusal::Busy)?];
         permits.push(self.clients.enter(credential)?);
-        let (body, _held) = self.collect(body).await?;
+        let (body, held) = self.collect(body).await?;
+        // Held while the body is sent, and while it is read.
+        let held = Arc::new(held);
         let off = parts.headers.contains_key(headers::OFF);
         let tap = (route == Route::Message && !off).then(|| {
             let (session, agent) = headers::identity(&parts.headers);
@@ -161,7 +163,18 @@ impl Shared {
                 session,
                 agent,
             };
-            self.tap(id, at, since, caller, &body)
+            let reading = self
+                .turns
+                .enter(caller.clone(), body.clone(), Arc::clone(&held));
+            let sent = Sent {
+                request: id.to_owned(),
+                at,
+                since,
+                bytes: body.len() as u64,
+                caller,
+                reading,
+            };
+            Tap::start(Arc::clone(&self), sent)
         });
         let path = parts.uri.path_and_query().cloned();
         let path = path.unwrap_or_else(|| PathAndQuery::from_static("/"));
@@ -205,27 +218,6 @@ impl Shared {
             .headers_mut()
             .insert(LAYERS, HeaderValue::from_static("off"));
         response
-    }
-
-    /// Starts recognition and observation of a request.
-    fn tap(
-        self: &Arc<Self>,
-        id: &str,
-        at: dormouse_core::units::Millis,
-        since: Ticks,
-        caller: Caller,
-        body: &Bytes,
-    ) -> Tap {
-        let reading = self.turns.enter(caller.clone(), body.clone());
-        let sent = Sent {
-            request: id.to_owned(),
-            at,
-            since,
-            bytes: body.len() as u64,
-            caller,
-            reading,
-        };
-        Tap::start(Arc::clone(self), sent)
     }
 
     /// Reads a body whole, within the limits on its length, its time and the room for all bodies.

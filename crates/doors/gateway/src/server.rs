@@ -1,6 +1,6 @@
 //! Connections: accepting, time limits, draining.
 
-use crate::answer::Shared;
+use crate::answer::{Shared, UNIT};
 use crate::clients::{ClientKeys, Clients};
 use crate::limits::Limits;
 use crate::turns::Turns;
@@ -94,7 +94,7 @@ pub fn serve(gateway: Gateway, system: &System, listener: TcpListener) -> io::Re
         upstream: gateway.upstream,
         limits,
         requests: Arc::new(Semaphore::new(limits.requests)),
-        bodies: Arc::new(Semaphore::new(limits.bodies / 1024)),
+        bodies: Arc::new(Semaphore::new(limits.bodies / UNIT)),
         stopping: AtomicBool::new(false),
         refused: Mutex::new(BTreeMap::new()),
         relay,

@@ -30,13 +30,19 @@ impl Turns {
     }
 
     /// Lines a request up, and begins to read it.
-    pub(crate) fn enter(&self, caller: Caller, body: Bytes) -> oneshot::Receiver<Recognition> {
-        let reading = tokio::task::spawn_blocking(move || match Seen::read(&body) {
-            Ok(seen) => Some(seen),
-            Err(why) => {
-                tracing::debug!(%why, "not understood");
-                None
-            }
+    ///
+    /// `held` is the body's share of the room for all bodies; it is given back once it is read.
+    pub(crate) fn enter<H: Send + 'static>(
+        &self,
+        caller: Caller,
+        body: Bytes,
+        held: H,
+    ) -> oneshot::Receiver<Recognition> {
+        let reading = tokio::task::spawn_blocking(move || {
+            let seen = Seen::read(&body);
+            drop((body, held));
+            seen.inspect_err(|why| tracing::debug!(%why, "not understood"))
+                .ok()
         });
         let (answer, receiver) = oneshot::channel();
         // Refused only once the task is gone, and then the receiver says so.
