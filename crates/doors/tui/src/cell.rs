@@ -1,0 +1,181 @@
+//! Cells: finished parts of the conversation. They know no width; the screen lays them out once, when
+//! they go into the scrollback.
+
+use crate::line::{Line, Role, Span};
+use crate::markdown::Block;
+use crate::text::{clean_lines, clip_line, wrap};
+
+/// Finished part of the conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cell {
+    /// Words of the user.
+    User(String),
+    /// Part of an answer; a later part of the same answer follows without a gap.
+    Answer {
+        /// True for the first part.
+        begins: bool,
+        /// Blocks of the part.
+        blocks: Vec<Block>,
+    },
+    /// Tool call with its result.
+    Tool {
+        /// Name of the tool.
+        tool: String,
+        /// Path, pattern or command.
+        subject: String,
+        /// True if it failed.
+        failed: bool,
+        /// Head of the result.
+        result: Vec<String>,
+        /// Lines of the result that are left out.
+        more: usize,
+    },
+    /// Question about a call, with the change it would make.
+    Asked {
+        /// The question.
+        question: String,
+        /// Change as a diff; empty if there is none.
+        diff: Vec<Line>,
+    },
+    /// A quiet line: a layer that acted, a notice.
+    Note(String),
+    /// A line that people should not miss.
+    Warning(String),
+    /// Text that a command of the person printed.
+    Output {
+        /// The command.
+        title: String,
+        /// Text as printed.
+        text: String,
+        /// True if it failed.
+        failed: bool,
+    },
+    /// The first lines.
+    Banner(Vec<Line>),
+}
+
+impl Cell {
+    /// True if an empty line stands above the cell.
+    const fn is_apart(&self) -> bool {
+        !matches!(self, Self::Note(_) | Self::Answer { begins: false, .. })
+    }
+
+    /// Lines of the cell at a width, with the empty line above it.
+    pub fn lines(&self, columns: usize) -> Vec<Line> {
+        let mut lines = Vec::new();
+        if self.is_apart() {
+            lines.push(Line::default());
+        }
+        match self {
+            Self::User(text) => {
+                for (nth, line) in clean_lines(text).enumerate() {
+                    let sign = if nth == 0 { "› " } else { "  " };
+                    let spans = [Span::new(sign, Role::Accent), Span::new(line, Role::Strong)];
+                    lines.extend(wrap(&spans, columns, 2));
+                }
+            }
+            Self::Answer { blocks, .. } => {
+                lines.extend(blocks.iter().flat_map(|block| block.lines(columns)));
+            }
+            Self::Tool {
+                tool,
+                subject,
+                failed,
+                result,
+                more,
+            } => {
+                let sign = if *failed { Role::Bad } else { Role::Good };
+                let mark = if *failed { "✗ " } else { "● " };
+                let spans = [
+                    Span::new(mark, sign),
+                    Span::new(tool.clone(), Role::Strong),
+                    Span::plain(format!(" {subject}")),
+                ];
+                lines.extend(wrap(&spans, columns, 4));
+                let role = if *failed { Role::Bad } else { Role::Dim };
+                for (nth, line) in result.iter().enumerate() {
+                    let lead = if nth == 0 { "  └ " } else { "    " };
+                    let line = Line::of(lead, Role::Dim).with(line.clone(), role);
+                    lines.push(clip_line(line, columns));
+                }
+                if *more > 0 {
+                    let more = Line::of(format!("    … {more} more lines"), Role::Dim);
+                    lines.push(clip_line(more, columns));
+                }
+            }
+            Self::Asked { question, diff } => {
+                let spans = [
+                    Span::new("? ", Role::Warning),
+                    Span::new(question.clone(), Role::Strong),
+                ];
+                lines.extend(wrap(&spans, columns, 2));
+                for line in diff {
+                    lines.extend(wrap(&line.spans, columns, 8));
+                }
+            }
+            Self::Note(text) => lines.extend(wrap(
+                &[Span::new(format!("◦ {text}"), Role::Dim)],
+                columns,
+                2,
+            )),
+            Self::Warning(text) => lines.extend(wrap(
+                &[Span::new(format!("! {text}"), Role::Warning)],
+                columns,
+                2,
+            )),
+            Self::Output {
+                title,
+                text,
+                failed,
+            } => {
+                lines.push(clip_line(Line::of(title.clone(), Role::Accent), columns));
+                let role = if *failed { Role::Bad } else { Role::Plain };
+                for line in clean_lines(text) {
+                    lines.extend(wrap(&[Span::new(line, role)], columns, 0));
+                }
+            }
+            Self::Banner(banner) => {
+                for line in banner {
+                    lines.extend(wrap(&line.spans, columns, 2));
+                }
+            }
+        }
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::width;
+
+    #[test]
+    fn no_cell_is_wider_than_the_screen() {
+        let text = "日本語 and a very-long-path/with/many/parts.rs\u{1b}[2J and\nmore".to_owned();
+        let cells = [
+            Cell::User(text.clone()),
+            Cell::Tool {
+                tool: "Bash".to_owned(),
+                subject: text.replace('\n', " "),
+                failed: true,
+                result: vec!["日本語".repeat(30)],
+                more: 3,
+            },
+            Cell::Asked {
+                question: "May it?".to_owned(),
+                diff: vec![Line::of("    1 ", Role::Dim).with("+ 日本語 ".repeat(9), Role::Good)],
+            },
+            Cell::Note("n ".repeat(50)),
+            Cell::Output {
+                title: "!ls".repeat(30),
+                text,
+                failed: false,
+            },
+        ];
+        for columns in 8..70 {
+            for line in cells.iter().flat_map(|cell| cell.lines(columns)) {
+                assert!(width(&line.text()) <= columns, "{line:?} at {columns}");
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The status line: mode, model, window, cache, cost, branch. Parts that do not fit are left out,
+//! the last first; no meaning is told by colour alone.
+
+use crate::line::{Line, Role};
+use crate::model::Model;
+use crate::text::{clip, clip_line, width};
+use dormouse_core::usage::TokenUsage;
+
+/// A number of tokens for a narrow place: `950`, `12.3k`, `1.2M`.
+pub(crate) fn thousands(tokens: u64) -> String {
+    match tokens {
+        0..1_000 => tokens.to_string(),
+        1_000..100_000 => format!("{}.{}k", tokens / 1_000, tokens % 1_000 / 100),
+        100_000..1_000_000 => format!("{}k", tokens / 1_000),
+        _ => format!("{}.{}M", tokens / 1_000_000, tokens % 1_000_000 / 100_000),
+    }
+}
+
+/// Share of a prompt that came from the provider's cache, in percent.
+pub(crate) fn cached(usage: &TokenUsage) -> Option<u64> {
+    let prompt = usage.prompt().0;
+    (usage.cache_read.0.saturating_mul(100)).checked_div(prompt)
+}
+
+impl Model {
+    /// Tokens of the conversation, as far as they are known.
+    fn used(&self) -> u64 {
+        let last = self.usage.total().0;
+        if last > 0 {
+            last
+        } else {
+            self.gauge.map_or(0, |gauge| gauge.used)
+        }
+    }
+
+    /// The status line at a width.
+    pub(crate) fn status(&self, columns: usize) -> Line {
+        let Some(session) = &self.session else {
+            let folder = &self.start.folder;
+            return clip_line(Line::of(format!("no model · {folder}"), Role::Dim), columns);
+        };
+        let mut parts: Vec<(String, Role)> = vec![(format!("{} mode", self.mode), Role::Accent)];
+        parts.push((self.talks_to.clone(), Role::Dim));
+        parts.extend(self.window());
+        if !self.tasks.is_empty() {
+            parts.push((format!("{} in background", self.tasks.len()), Role::Warning));
+        }
+        if let (usage, Some(cost)) = self.figures.all()
+            && usage.total().0 > 0
+        {
+            parts.push((cost.to_string(), Role::Dim));
+        }
+        if let Some(cached) = cached(&self.usage) {
+            parts.push((format!("cache {cached}%"), Role::Dim));
+        }
+        if let Some(branch) = &self.start.branch {
+            parts.push((branch.clone(), Role::Dim));
+        }
+        // The part of an id that names it among those of a day.
+        parts.push((clip(session.session.as_str(), 9), Role::Dim));
+        let mut line = Line::default();
+        for (nth, (text, role)) in parts.into_iter().enumerate() {
+            let gap = if nth == 0 { "" } else { " · " };
+            if line.width() + width(gap) + width(&text) > columns {
+                continue;
+            }
+            line = line.with(gap, Role::Dim).with(text, role);
+        }
+        clip_line(line, columns)
+    }
+
+    /// The window in figures, with a word for its state.
+    fn window(&self) -> Vec<(String, Role)> {
+        let used = self.used();
+        let Some(gauge) = self.gauge.filter(|gauge| gauge.window > 0) else {
+            return vec![(format!("{} tokens", thousands(used)), Role::Dim)];
+        };
+        let percent = used.saturating_mul(100) / gauge.window;
+        let (word, role) = if gauge.blocked > 0 && used >= gauge.blocked {
+            (" blocked", Role::Bad)
+        } else if gauge.warning > 0 && used >= gauge.warning {
+            (" nearly full", Role::Warning)
+        } else {
+            ("", Role::Dim)
+        };
+        let mut parts = vec![(
+            format!(
+                "{}/{} {percent}%{word}",
+                thousands(used),
+                thousands(gauge.window)
+            ),
+            role,
+        )];
+        if let Some(at) = gauge.compact_at {
+            let left = at.saturating_sub(used);
+            parts.push((format!("compacts in {}", thousands(left)), Role::Dim));
+        }
+        parts
+    }
+
+    /// The line that is printed at the end: cost, cache, how to go on.
+    pub fn farewell(&self) -> Option<String> {
+        let session = self.session.as_ref()?;
+        let (usage, cost) = self.figures.all();
+        if usage.total().0 == 0 {
+            return None;
+        }
+        let mut parts = Vec::new();
+        parts.extend(cost.map(|cost| cost.to_string()));
+        parts.push(format!("{} tokens", thousands(usage.total().0)));
+        parts.extend(cached(&usage).map(|cached| format!("cache {cached}%")));
+        parts.push(format!("go on: dormouse --resume {}", session.session));
+        Some(parts.join(" · "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::thousands;
+
+    #[test]
+    fn tokens_are_short() {
+        let shown = [950, 1_000, 12_345, 123_456, 1_250_000].map(thousands);
+        assert_eq!(shown, ["950", "1.0k", "12.3k", "123k", "1.2M"]);
+    }
+}
