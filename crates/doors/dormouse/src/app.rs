@@ -1,5 +1,6 @@
 //! From the process to a command and back: arguments, output, panics, exit code.
 
+use crate::captured::Captured;
 use crate::cli::{Cli, Early};
 use crate::commands;
 use crate::error::{Exit, Failure, Outcome, UserError};
@@ -13,6 +14,7 @@ use dormouse_host::{ChosenBy, Host, Remark, SessionChosen, Transcripts};
 use dormouse_system::{Environment, EnvironmentError, System};
 use std::borrow::Cow;
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -39,6 +41,18 @@ pub struct App {
 }
 
 impl App {
+    /// Surroundings with these settings, before the host is opened.
+    pub(crate) const fn on(system: System, out: Out, settings: Vec<String>) -> Self {
+        Self {
+            system,
+            out,
+            settings,
+            escaped: false,
+            host: None,
+            updates: None,
+        }
+    }
+
     /// The host, opened once and shared by all calls.
     ///
     /// # Errors
@@ -83,6 +97,21 @@ impl App {
             ..self.system.clone()
         };
         Ok(Arc::new(Host::open(&system, self.settings.clone())?))
+    }
+
+    /// True if a person sits before a terminal that shows text.
+    pub fn has_screen(&self) -> bool {
+        self.out.format() == Format::Text
+            && std::io::stdin().is_terminal()
+            && std::io::stdout().is_terminal()
+    }
+
+    /// A runner of command lines with the settings of this one, whose output becomes text.
+    pub fn captured(&self) -> Captured {
+        Captured {
+            system: self.system.clone(),
+            settings: self.settings.clone(),
+        }
     }
 
     /// Models and prices, once the host is open.
@@ -245,12 +274,8 @@ fn run(system: System, mut out: Out, arguments: Vec<OsString>) -> Exit {
     };
     // The parsed `--json` and `--color` are not passed on: `early` has read them for the output.
     let mut app = App {
-        system,
-        out,
-        settings: cli.globals.settings(),
         escaped,
-        host: None,
-        updates: None,
+        ..App::on(system, out, cli.globals.settings())
     };
     if !left_out.is_empty() {
         let names = left_out.join(", ");

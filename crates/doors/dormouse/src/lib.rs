@@ -16,6 +16,7 @@
 
 pub mod app;
 pub mod arguments;
+pub mod captured;
 pub mod cli;
 pub mod commands;
 pub mod describe;

@@ -23,6 +23,7 @@ pub mod print;
 pub mod recall;
 pub mod replay;
 pub mod rewind;
+mod screen;
 pub mod search;
 pub mod sessions;
 pub mod sim;
@@ -33,13 +34,30 @@ mod welcome;
 
 use crate::app::App;
 use crate::cli::{Cli, Command};
-use crate::error::Outcome;
+use crate::error::{Exit, Outcome, UserError};
 
-/// Runs the command of the command line; without one, prints the list of commands.
+/// Runs the command of the command line. Without one, the agent's screen opens; without a terminal,
+/// the list of commands is printed.
 pub fn run(cli: &Cli, app: &mut App) -> Outcome {
+    if let (Some(_), Some(option)) = (&cli.command, cli.agent.given()) {
+        let what = format!("{option} is an option of the agent, which has no command");
+        let error = UserError::new(Exit::Usage, what);
+        let hint = format!("leave the command out, or `{option}`");
+        return Err(error.hint(hint).into());
+    }
     match &cli.command {
         None if cli.agent.is_wanted() => print::run(&cli.agent, app),
-        None => welcome::run(app),
+        None if app.has_screen() => screen::run(&cli.agent, app),
+        None => match cli.agent.given() {
+            None => welcome::run(app),
+            Some(option) => {
+                let what = format!("{option} needs a terminal, or a prompt");
+                let error = UserError::new(Exit::Usage, what);
+                Err(error
+                    .hint("write the prompt behind -p: dormouse -p 'fix the test'")
+                    .into())
+            }
+        },
         Some(Command::Acp(args)) => acp::run(args, app),
         Some(Command::Context(args)) => context::run(args, app),
         Some(Command::Sessions(args)) => sessions::run(args, app),

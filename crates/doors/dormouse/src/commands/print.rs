@@ -41,10 +41,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         InputFormat::Text => Some(args.prompt()?),
         InputFormat::StreamJson => None,
     };
-    app.set(args.model.as_ref().map(|model| format!("model={model}")));
-    let fallback = args.fallback_model.as_ref();
-    app.set(fallback.map(|model| format!("fallback_model={model}")));
-    app.set(args.bare.then(|| "simple=true".to_owned()));
+    args.apply(app);
     let host = app.living_host()?;
     let ask = args.ask()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -414,7 +411,7 @@ impl Terminate {
 }
 
 /// The error about a missing model, with a server that runs on this machine as the remedy.
-async fn without_model(why: &NoModel, host: &Host) -> UserError {
+pub(super) async fn without_model(why: &NoModel, host: &Host) -> UserError {
     let error = UserError::of(Exit::Unreadable, why);
     match host.local_servers().await.first() {
         Some(server) => {

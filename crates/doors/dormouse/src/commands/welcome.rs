@@ -1,4 +1,4 @@
-//! `dormouse` without a command: the commands that work, and the first two to try.
+//! `dormouse` without a command and without a terminal: the commands that work, and the first two to try.
 //!
 //! The list is taken from the command line's definition, so it cannot promise what is not there.
 
@@ -36,7 +36,7 @@ impl Report for Welcome {
         let title = Line::new().role(Role::Strong, format!("Dormouse {}", self.version));
         out.line(title.text(", the memory of a coding agent."))?;
         out.line(
-            "`dormouse -p 'fix the failing test'` lets it work; it has no screen yet. Commands:",
+            "`dormouse -p 'fix the failing test'` lets it work; on a terminal, `dormouse` alone. Commands:",
         )?;
         out.blank()?;
         let definition = Cli::command();

@@ -11,7 +11,7 @@ fn without_a_command_it_says_what_works() {
         text,
         "\
 Dormouse 0.1.0, the memory of a coding agent.
-`dormouse -p 'fix the failing test'` lets it work; it has no screen yet. Commands:
+`dormouse -p 'fix the failing test'` lets it work; on a terminal, `dormouse` alone. Commands:
 
 Look      sessions     List sessions with title, age, messages, tokens and cost
           context      Show what fills the window of a session, and what is left

@@ -30,27 +30,17 @@ pub struct Args {
     #[arg(short, long, value_name = "PROMPT", num_args = 0..=1, default_missing_value = "")]
     pub(super) print: Option<String>,
     /// Go on with the newest session of this project
-    #[arg(
-        short = 'c',
-        long = "continue",
-        requires = "work",
-        conflicts_with = "resume"
-    )]
+    #[arg(short = 'c', long = "continue", conflicts_with = "resume")]
     go_on: bool,
     /// Go on with a session: its id or the beginning of it, a file, or `latest`; those of Claude Code, Codex and pi
     /// are converted first
-    #[arg(short, long, value_name = "SESSION", requires = "work", num_args = 0..=1, default_missing_value = "latest")]
+    #[arg(short, long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "latest")]
     resume: Option<String>,
     /// Go on with a copy; the session that is named stays as it is
-    #[arg(
-        hide_short_help = true,
-        long,
-        visible_alias = "fork-session",
-        requires = "work"
-    )]
+    #[arg(hide_short_help = true, long, visible_alias = "fork-session")]
     fork: bool,
     /// Give the new session this id
-    #[arg(hide_short_help = true, long, value_name = "ID", requires = "work")]
+    #[arg(hide_short_help = true, long, value_name = "ID")]
     session_id: Option<String>,
     /// Answer to calls that no rule decides: ask, accept-edits, plan, sandbox, deny or all
     #[arg(long, visible_alias = "permission-mode", value_name = "MODE", default_value = "ask", hide_default_value = true, value_parser = mode)]
@@ -74,47 +64,50 @@ pub struct Args {
     #[arg(hide_short_help = true, long, requires = "work")]
     pub(super) replay_user_messages: bool,
     /// Words in place of the system prompt
-    #[arg(hide_short_help = true, long, value_name = "TEXT", requires = "work")]
+    #[arg(hide_short_help = true, long, value_name = "TEXT")]
     pub(super) system_prompt: Option<String>,
     /// Words that follow the system prompt
-    #[arg(hide_short_help = true, long, value_name = "TEXT", requires = "work")]
+    #[arg(hide_short_help = true, long, value_name = "TEXT")]
     append_system_prompt: Option<String>,
     /// Rules that allow tool calls in this run, such as `Bash(cargo test *)`; several by commas
-    #[arg(hide_short_help = true, long = "allowedTools", visible_alias = "allowed-tools", value_name = "RULES", num_args = 1.., requires = "work")]
+    #[arg(hide_short_help = true, long = "allowedTools", visible_alias = "allowed-tools", value_name = "RULES", num_args = 1..)]
     allowed_tools: Vec<String>,
     /// Rules that refuse tool calls in this run
-    #[arg(hide_short_help = true, long = "disallowedTools", visible_alias = "disallowed-tools", value_name = "RULES", num_args = 1.., requires = "work")]
+    #[arg(hide_short_help = true, long = "disallowedTools", visible_alias = "disallowed-tools", value_name = "RULES", num_args = 1..)]
     disallowed_tools: Vec<String>,
     /// Offer these of the agent's tools only; an empty list offers none, `default` all
-    #[arg(hide_short_help = true, long, value_name = "NAMES", num_args = 1.., requires = "work")]
+    #[arg(hide_short_help = true, long, value_name = "NAMES", num_args = 1..)]
     tools: Option<Vec<String>>,
     /// Folders besides this one in which files may be read and changed
-    #[arg(hide_short_help = true, long, value_name = "DIR", num_args = 1.., requires = "work")]
+    #[arg(hide_short_help = true, long, value_name = "DIR", num_args = 1..)]
     add_dir: Vec<PathBuf>,
     /// End the turn after this many requests
-    #[arg(long, value_name = "N", requires = "work", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_turns: Option<u64>,
     /// End the work once it has cost this many dollars
-    #[arg(hide_short_help = true, long, value_name = "USD", requires = "work")]
+    #[arg(hide_short_help = true, long, value_name = "USD")]
     max_budget_usd: Option<Usd>,
     /// Talk to this model instead of the one of the settings
-    #[arg(long, value_name = "NAME", requires = "work")]
+    #[arg(long, value_name = "NAME")]
     pub(super) model: Option<String>,
     /// Without memory, instruction files and notes
-    #[arg(hide_short_help = true, long, requires = "work")]
+    #[arg(hide_short_help = true, long)]
     pub(super) bare: bool,
     /// Ask for permission through the pipes of stream-json: `stdio`
     #[arg(hide_short_help = true, long, value_name = "TOOL", requires = "work")]
     permission_prompt_tool: Option<String>,
     /// Servers of tools as JSON or a file of it; those of the type `sdk` live in the program
-    #[arg(hide_short_help = true, long, value_name = "JSON", num_args = 1.., requires = "work")]
+    #[arg(hide_short_help = true, long, value_name = "JSON", num_args = 1..)]
     mcp_config: Vec<String>,
     /// Take over from an overloaded model with this one
-    #[arg(hide_short_help = true, long, value_name = "NAME", requires = "work")]
+    #[arg(hide_short_help = true, long, value_name = "NAME")]
     pub(super) fallback_model: Option<String>,
     /// Connect to the servers of --mcp-config only
-    #[arg(hide_short_help = true, long, requires = "work")]
+    #[arg(hide_short_help = true, long)]
     strict_mcp_config: bool,
+    /// Draw no screen: lines only, for screen readers and plain terminals
+    #[arg(hide_short_help = true, long, conflicts_with = "work")]
+    pub(super) plain: bool,
     /// Accepted for programs that set it; stream-json is always complete
     #[arg(long, hide = true)]
     verbose: bool,
@@ -140,6 +133,63 @@ fn mode(text: &str) -> Result<Mode, UnknownMode> {
 }
 
 impl Args {
+    /// The name of an option that only the agent has, if one was given.
+    pub fn given(&self) -> Option<&'static str> {
+        let given = [
+            (self.go_on, "--continue"),
+            (self.resume.is_some(), "--resume"),
+            (self.fork, "--fork"),
+            (self.session_id.is_some(), "--session-id"),
+            (self.model.is_some(), "--model"),
+            (self.bare, "--bare"),
+            (self.plain, "--plain"),
+            (self.system_prompt.is_some(), "--system-prompt"),
+            (
+                self.append_system_prompt.is_some(),
+                "--append-system-prompt",
+            ),
+            (!self.allowed_tools.is_empty(), "--allowedTools"),
+            (!self.disallowed_tools.is_empty(), "--disallowedTools"),
+            (self.tools.is_some(), "--tools"),
+            (!self.add_dir.is_empty(), "--add-dir"),
+            (self.max_turns.is_some(), "--max-turns"),
+            (self.max_budget_usd.is_some(), "--max-budget-usd"),
+            (!self.mcp_config.is_empty(), "--mcp-config"),
+            (self.strict_mcp_config, "--strict-mcp-config"),
+            (self.fallback_model.is_some(), "--fallback-model"),
+        ];
+        let given = given.into_iter().find(|(given, _)| *given);
+        given.map(|(_, name)| name)
+    }
+
+    /// True for lines in place of a screen.
+    pub const fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    /// Sets the settings that the options stand for. Comes before the host is opened.
+    pub(in crate::commands) fn apply(&self, app: &mut App) {
+        app.set(self.model.as_ref().map(|model| format!("model={model}")));
+        let fallback = self.fallback_model.as_ref();
+        app.set(fallback.map(|model| format!("fallback_model={model}")));
+        app.set(self.bare.then(|| "simple=true".to_owned()));
+    }
+
+    /// The agent that the options describe, with a person before it.
+    pub(in crate::commands) fn attended(
+        &self,
+        app: &App,
+        host: &Host,
+    ) -> Result<AgentAsk, Failure> {
+        let mut ask = self.ask()?;
+        ask.attended = true;
+        ask.one_shot = false;
+        let system = self.system_prompt.clone();
+        ask.system = system.filter(|text| !text.trim().is_empty());
+        ask.servers.given = self.servers(app, host)?.others;
+        Ok(ask)
+    }
+
     /// True if the agent is to work.
     pub fn is_wanted(&self) -> bool {
         self.print.is_some() || self.input_format == InputFormat::StreamJson

@@ -1,0 +1,9 @@
+//! The program on a real terminal: a pseudo-terminal, an emulator with scrollback, the simulator as
+//! the provider.
+
+#[cfg(test)]
+mod lines;
+#[cfg(test)]
+mod scene;
+#[cfg(test)]
+mod screens;

@@ -1,0 +1,264 @@
+//! Conversations on the screen.
+
+use crate::scene::{Scene, calls, leave, says};
+use dormouse_testkit::processes::await_end;
+use dormouse_testkit_terminal::lint;
+use pretty_assertions::assert_eq;
+use serde_json::json;
+
+/// Sign at the left of the composer when nothing is written.
+const READY: &str = "ask mode · claude-opus-4-6";
+
+#[test]
+fn a_turn_with_tools_is_typed_streamed_and_left() {
+    let script = [
+        calls("Read", &json!({ "file_path": "notes.txt" })),
+        says("The notes say **whisper**.\n\n1. one\n2. two\n\n```sh\nls -l\n```\n"),
+    ];
+    let scene = Scene::new(&script, "");
+    scene.write("project/notes.txt", "whisper\n");
+    let mut pty = scene.open(&[], (80, 24));
+    pty.shows(READY);
+    pty.send("Wht");
+    // Ctrl+B moves back.
+    pty.send("\u{2}a\u{6} do the 日本 notes say?");
+    pty.shows("› What do the 日本 notes say?");
+    pty.send("\r");
+    pty.shows("ls -l");
+    pty.shows("$0.");
+    pty.hides("working");
+    let shown = scene.shown(&pty);
+    assert!(shown.contains("● Read notes.txt"), "{shown}");
+    assert!(shown.contains("$0."), "{shown}");
+    let once = [
+        "› What do the 日本 notes say?",
+        "● Read",
+        "The notes say whisper.",
+        "2. two",
+        "  ls -l",
+    ];
+    let lines = leave(pty, "turn", &once);
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.contains("go on: dormouse --resume")),
+        "{lines:#?}"
+    );
+    // The session goes on in another terminal, and what was said is there again.
+    let pty = scene.open(&["--continue"], (100, 30));
+    pty.shows("The notes say whisper.");
+    pty.shows(READY);
+    leave(pty, "resumed", &["The notes say whisper."]);
+}
+
+#[test]
+fn an_edit_is_permitted_with_its_diff_in_sight() {
+    let edit = json!({ "file_path": "a.txt", "old_string": "helo", "new_string": "hello" });
+    let script = [
+        calls("Read", &json!({ "file_path": "a.txt" })),
+        calls("Edit", &edit),
+        says("Fixed."),
+        says("Again."),
+    ];
+    let scene = Scene::new(&script, "");
+    scene.write("project/a.txt", "helo\n");
+    let mut pty = scene.open(&[], (80, 24));
+    pty.shows(READY);
+    pty.send("fix it\r");
+    pty.shows("Allow Edit a.txt?");
+    let shown = scene.shown(&pty);
+    for part in [
+        "- helo",
+        "+ hello",
+        "› 1 Yes",
+        "No, and say what to do instead",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert_eq!(scene.read("project/a.txt"), "helo\n");
+    pty.send("y");
+    pty.shows("Fixed.");
+    assert_eq!(scene.read("project/a.txt"), "hello\n");
+    leave(pty, "permission", &["- helo", "+ hello", "Fixed."]);
+}
+
+#[test]
+fn a_running_turn_is_steered_queued_and_interrupted() {
+    let script = [
+        calls("Bash", &json!({ "command": "sleep 60" })),
+        says("After that."),
+    ];
+    let scene = Scene::new(&script, "");
+    let mut pty = scene.open(&["--mode", "all"], (80, 24));
+    pty.shows("all mode");
+    pty.send("wait\r");
+    pty.shows("Bash sleep 60");
+    pty.send("then commit\t");
+    pty.shows("waits 1: then commit");
+    pty.send("a draft that stays");
+    pty.shows("› a draft that stays");
+    pty.send("\u{1b}");
+    pty.shows("stopped; everything that arrived is kept");
+    // The waiting prompt has its turn, and the draft is still there.
+    pty.shows("After that.");
+    pty.shows("› a draft that stays");
+    pty.send("\u{3}");
+    pty.hides("a draft that stays");
+    leave(pty, "interrupted", &["› then commit", "After that."]);
+}
+
+/// Lines of a long answer.
+fn marks() -> Vec<String> {
+    (0..300)
+        .map(|line| format!("streamed line {line:03}."))
+        .collect()
+}
+
+/// An answer that streams while the terminal gets another size again and again.
+fn storm(reflows: bool) -> (dormouse_testkit_terminal::Pty, Scene) {
+    let lines = marks().join("\n");
+    let mut scene = Scene::new(&[says(&lines)], "piece_chars = 40\npiece_ms = 2");
+    if reflows {
+        scene.set("XTERM_VERSION", "");
+    }
+    let mut pty = scene.open(&[], (80, 24));
+    pty.shows(READY);
+    pty.send("tell me\r");
+    let sizes = [(60, 20), (120, 40), (40, 12), (200, 60), (50, 15), (80, 24)];
+    for (step, (columns, rows)) in sizes.into_iter().enumerate() {
+        pty.wrote(&format!("streamed line {:03}.", step * 40));
+        pty.resize(columns, rows);
+        pty.resize(columns + 7, rows + 3);
+        pty.resize(columns, rows);
+    }
+    pty.wrote("streamed line 299.");
+    pty.shows("$0.");
+    (pty, scene)
+}
+
+#[test]
+fn a_stream_survives_a_storm_of_sizes() {
+    let (pty, _scene) = storm(false);
+    let marks = marks();
+    let marks: Vec<&str> = marks.iter().map(String::as_str).collect();
+    leave(pty, "storm-cut", &marks);
+}
+
+/// The emulator here cuts rows; `.ci/terminal` plays the recording in one that breaks them.
+#[test]
+fn a_storm_for_a_terminal_that_breaks_rows_is_recorded() {
+    let (mut pty, _scene) = storm(true);
+    pty.send("/exit\r");
+    let (status, mut recording, _) = pty.ended();
+    assert!(status.success());
+    assert_eq!(lint(&recording.bytes(), true), [""; 0]);
+    recording.once = marks();
+    recording.keep("storm");
+}
+
+#[test]
+fn five_thousand_pasted_lines_are_one_word_until_they_are_sent() {
+    let scene = Scene::new(&[says("Long.")], "");
+    let mut pty = scene.open(&[], (80, 24));
+    pty.shows(READY);
+    let pasted: Vec<String> = (0..5_000).map(|line| format!("pasted {line}")).collect();
+    pty.paste(&pasted.join("\n"));
+    pty.shows("[pasted 5,000 lines]");
+    pty.send(" what is it?\r");
+    pty.shows("Long.");
+    leave(pty, "paste", &["pasted 4999", "Long."]);
+}
+
+#[test]
+fn commands_of_the_command_line_answer_on_the_screen() {
+    let scene = Scene::new(&[says("One."), says("Two.")], "");
+    let mut pty = scene.open(&[], (100, 40));
+    pty.shows(READY);
+    pty.send("first\r");
+    pty.shows("One.");
+    pty.shows("$0.");
+    pty.send("/context\r");
+    pty.shows("tokens of");
+    pty.send("/undo\r");
+    pty.shows("! not done: ");
+    pty.send("/compact\r");
+    pty.waits(
+        |screen| screen.contains("ompacted: ") || screen.contains("not compacted"),
+        "no answer to /compact",
+    );
+    pty.send("/rewind\r");
+    pty.shows("CHANGED AFTER IT");
+    pty.send("!echo from the shell; exit 3\r");
+    pty.shows("exit code 3");
+    pty.send("/memory list\r");
+    pty.send("/cost\r");
+    pty.shows("from the cache");
+    leave(
+        pty,
+        "commands",
+        &["One.", "CHANGED AFTER IT", "exit code 3"],
+    );
+}
+
+#[test]
+fn the_terminal_is_restored_after_a_signal_and_a_killed_session_goes_on() {
+    // Memories may be drawn between the two prompts, which takes answers of the script.
+    let script = ["Before.", "After.", "After.", "After.", "After."].map(says);
+    let scene = Scene::new(&script, "");
+    let mut pty = scene.open(&[], (80, 24));
+    pty.shows(READY);
+    pty.send("one\r");
+    pty.shows("Before.");
+    pty.shows("$0.");
+    kill(pty.process(), "-TERM");
+    let (status, recording, _) = pty.ended();
+    assert!(status.success(), "{status:?}");
+    assert_eq!(lint(&recording.bytes(), true), [""; 0]);
+    let pty = scene.open(&["--continue"], (80, 24));
+    pty.shows("Before.");
+    pty.shows(READY);
+    let process = pty.process();
+    kill(process, "-KILL");
+    drop(pty.ended());
+    await_end(&process.to_string());
+    let mut pty = scene.open(&["--continue"], (80, 24));
+    pty.shows(READY);
+    pty.send("two\r");
+    pty.shows("After.");
+    leave(pty, "killed", &["Before.", "After."]);
+}
+
+fn kill(process: u32, signal: &str) {
+    let killed = std::process::Command::new("kill")
+        .args([signal, &process.to_string()])
+        .status();
+    assert!(killed.unwrap().success());
+}
+
+#[test]
+fn small_and_large_screens_show_the_same_conversation() {
+    for size in [(80, 24), (200, 60), (40, 12)] {
+        let scene = Scene::new(
+            &[says(
+                "日本語のとても長い返事です。Mixed with words that wrap somewhere.",
+            )],
+            "",
+        );
+        let mut pty = scene.open(&[], size);
+        pty.shows("ask mode");
+        pty.send("問い合わせ\r");
+        pty.shows("somewhere.");
+        pty.hides("working");
+        let (row, column) = pty.cursor();
+        assert!(
+            row < size.1 && column == 2,
+            "{row}, {column}: {}",
+            pty.screen()
+        );
+        leave(
+            pty,
+            &format!("size-{}", size.0),
+            &["› 問い合わせ", "somewhere."],
+        );
+    }
+}
