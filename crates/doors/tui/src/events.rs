@@ -448,6 +448,9 @@ impl Model {
     }
 
     fn closed(&mut self, failed: Option<String>) -> Vec<Effect> {
+        // The end of a turn is not told when the agent is left in the midst of one.
+        let rest = self.answer.end();
+        self.put(rest);
         if let Some(why) = failed {
             self.warn(format!("the agent has ended: {why}"));
         }

@@ -337,6 +337,9 @@ impl Model {
             return vec![Effect::Exit];
         }
         if self.leaving {
+            // Nothing more is waited for: what has arrived of an answer is finished here.
+            let rest = self.answer.end();
+            self.put(rest);
             return vec![
                 Effect::Send(Command::Quit { now: true }.into()),
                 Effect::Exit,

@@ -405,6 +405,28 @@ fn the_program_is_left_with_the_same_key_twice() {
 }
 
 #[test]
+fn an_answer_that_is_left_in_its_midst_is_kept() {
+    for twice in [false, true] {
+        let mut stage = Stage::opened(60, 12);
+        stage.tell(delta(DeltaKind::Text, "one\ntwo"));
+        stage.shown();
+        stage.types("/exit");
+        stage.key(KeyCode::Enter);
+        if twice {
+            stage.model.update(Input::Terminate);
+        } else {
+            stage.tell(Event::Closed { failed: None });
+        }
+        let shown = stage.shown();
+        assert_eq!(
+            shown.lines().filter(|line| *line == "two").count(),
+            1,
+            "{shown}"
+        );
+    }
+}
+
+#[test]
 fn a_long_answer_is_shown_once_and_costs_no_more_than_its_length() {
     let mut stage = Stage::opened(80, 24);
     let mut bytes = 0;
