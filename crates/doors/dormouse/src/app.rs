@@ -2,7 +2,7 @@
 
 use crate::captured::Captured;
 use crate::cli::{Cli, Early};
-use crate::commands;
+use crate::commands::{self, hook};
 use crate::error::{Exit, Failure, Outcome, UserError};
 use crate::help;
 use crate::output::{Format, Out, Report, Terminal, printable_lines};
@@ -147,6 +147,11 @@ impl App {
         self.settings.extend(setting);
     }
 
+    /// Settings of the command line, for a process that is started with the same.
+    pub fn given_settings(&self) -> &[String] {
+        &self.settings
+    }
+
     /// Notes settings of the command line that nothing in this command has read: a person who sets
     /// one expects a difference.
     fn note_unread(&mut self, given: &[String]) {
@@ -251,10 +256,29 @@ pub fn main() -> ExitCode {
     panic::set_hook(Box::new(move |info| {
         report_panic(info, terminal, early.format);
     }));
+    if hook::is_hook(&arguments) {
+        return attend(system, terminal, early.format, arguments);
+    }
     let out = Out::of_process(terminal, early.format).at(system.clock.now());
     // The hook has told the user already.
     let exit = panic::catch_unwind(AssertUnwindSafe(|| run(system, out, arguments)));
     exit.unwrap_or(Exit::Unexpected).into()
+}
+
+/// The program as a hook of another agent: whatever happens, errors are not shown and the exit code is
+/// 0, because others stop the agent.
+fn attend(
+    system: System,
+    terminal: Terminal,
+    format: Format,
+    arguments: Vec<OsString>,
+) -> ExitCode {
+    panic::set_hook(Box::new(|_| {}));
+    let stdout = Box::new(std::io::BufWriter::new(std::io::stdout()));
+    let out = Out::new(stdout, Box::new(std::io::sink()), terminal, format);
+    let out = out.at(system.clock.now());
+    let _ended = panic::catch_unwind(AssertUnwindSafe(|| run(system, out, arguments)));
+    ExitCode::SUCCESS
 }
 
 fn run(system: System, mut out: Out, arguments: Vec<OsString>) -> Exit {

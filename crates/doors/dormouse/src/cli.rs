@@ -3,7 +3,7 @@
 
 use crate::commands::{
     acp, completions, config, context, doctor, dream, eval, export, extract, gateway, gc, guard,
-    log, memory, print, recall, replay, rewind, search, sessions, sim, stats, usage, view,
+    hook, log, memory, print, recall, replay, rewind, search, sessions, sim, stats, usage, view,
 };
 use crate::output::{ColorChoice, Format};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum as _};
@@ -144,6 +144,8 @@ pub enum Command {
     Config(config::Args),
     /// Work inside an editor, by the Agent Client Protocol
     Acp(acp::Args),
+    /// Give another agent's session memory, from its hooks
+    Hook(hook::Args),
     /// Look at keys, servers, sandbox, settings: what is missing
     Doctor(doctor::Args),
     /// Judge command lines and tool calls, look for secrets

@@ -28,7 +28,15 @@ pub const GROUPS: [(&str, &[&str]); 4] = [
     ("Study", &["replay", "eval", "sim", "guard"]),
     (
         "Set up",
-        &["doctor", "config", "gateway", "acp", "gc", "completions"],
+        &[
+            "doctor",
+            "config",
+            "gateway",
+            "acp",
+            "hook",
+            "gc",
+            "completions",
+        ],
     ),
 ];
 

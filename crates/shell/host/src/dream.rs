@@ -15,7 +15,7 @@ use dormouse_keeper::dreaming::{DreamWish, Dreamt, SharedTask};
 use dormouse_keeper::extraction::{By, Extracted};
 use dormouse_keeper::writes::Evidence;
 use dormouse_memory::dream::What;
-use dormouse_memory::extract::{offline, spans};
+use dormouse_memory::extract::{Span, offline, spans};
 use dormouse_memory::topic::Kind;
 use dormouse_system::OptionalFile as _;
 use serde::Serialize;
@@ -255,21 +255,33 @@ impl Host {
         if said.is_empty() {
             return Err(HostError::NoMessages(file.to_owned()));
         }
-        // A sentence of an instruction file is in every prompt already.
-        let known = self.session_texts()?.known;
         // Before the keeper is opened: a dry run makes no directory.
         if ask.dry_run {
+            let known = self.session_texts()?.known;
             let snapshot = self.find(which)?.snapshot()?;
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
             let proposals = offline::extract(&said, &snapshot, &known);
             return Ok(proposed(proposals));
         }
+        self.draw(which, said, ask.offline, &mut progress)
+    }
+
+    /// Draws memories from what was said, by a model or by rules.
+    pub(crate) fn draw(
+        &self,
+        which: &Which,
+        said: Vec<Span>,
+        offline: bool,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<ExtractReport, HostError> {
+        // A sentence of an instruction file is in every prompt already.
+        let known = self.session_texts()?.known;
         let opened = self.keeper(which)?;
         let keeper = opened.keeper;
         let evidence = Evidence::new(said, known, &keeper.settings());
         let extracted = match opened.no_model {
             // Wins over a model that is set up: the user said so.
-            _ if ask.offline => keeper.extract_by_rules(&evidence, None, "no model was wanted")?,
+            _ if offline => keeper.extract_by_rules(&evidence, None, "no model was wanted")?,
             Some(why) => {
                 let why = why.to_string();
                 let extracted = keeper.extract_by_rules(&evidence, None, &why)?;

@@ -10,6 +10,7 @@ mod dream;
 mod error;
 mod fork;
 mod gc;
+mod guest;
 mod hooks;
 mod host;
 mod instructions;
@@ -51,6 +52,7 @@ pub use dream::{
 };
 pub use error::HostError;
 pub use gc::{Garbage, GarbageFile, GcReport, NotRemovedFile, SessionLeft};
+pub use guest::{GuestAnswer, GuestEvent, GuestMoment, SpoolTask, Spooled};
 pub use hooks::{HookBy, HookCommand, HookEvent, HookTable};
 pub use host::{Host, Trusted};
 pub use instructions::InstructionFiles;
@@ -78,7 +80,7 @@ pub use sessions::{CompactionRow, SessionList, SessionRow};
 pub use skills::Skill;
 pub use spending::{GroupFigures, UsageAsk, UsageBy, UsageFigures, UsageGroup, UsageReport, Waste};
 pub use stats::{
-    EngineTime, FactsKept, FreedTokens, LayerCounts, LimitState, MemoryStats, Pollution,
+    EngineTime, FactsKept, FreedTokens, HookStats, LayerCounts, LimitState, MemoryStats, Pollution,
     ProjectStats, RecallStats, SessionStats, StatsAsk, StatsReport,
 };
 pub use transcripts::{Transcript, Transcripts};

@@ -27,7 +27,7 @@ use dormouse_core::usage_book::ResponseKey;
 use dormouse_store::{LogEvent, LogWork};
 use jiff::civil::Date;
 use memory::Shelves;
-pub use memory::{MemoryStats, Pollution, RecallStats};
+pub use memory::{HookStats, MemoryStats, Pollution, RecallStats};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -58,6 +58,8 @@ pub struct StatsReport {
     pub memory: MemoryStats,
     /// Memories that recall considered and showed, and those that were of use.
     pub recall: RecallStats,
+    /// Text that went into sessions of other agents through their hooks.
+    pub hooks: HookStats,
     /// Share of the living memory that should not be there.
     pub pollution: Pollution,
     /// Limits of the settings, each with its figure.
@@ -246,7 +248,7 @@ impl Host {
                 .add(&file);
         }
         let shelves = Shelves::read(self, ask.here)?;
-        let (memory, recall) = shelves.figures(&inside, scan.surfaced(&inside));
+        let (memory, recall, hooks) = shelves.figures(&inside, scan.surfaced(&inside));
         let pollution = Pollution::of(&memory, &recall);
         let mut projects: Vec<ProjectStats> = projects
             .into_iter()
@@ -267,6 +269,7 @@ impl Host {
             projects,
             memory,
             recall,
+            hooks,
             pollution,
             since: ask.since.map(|day| day.to_string()),
             until: ask.until.map(|day| day.to_string()),

@@ -33,6 +33,21 @@ pub struct Figure {
     /// Memories that waited and were rejected by the user.
     #[serde(skip_serializing_if = "is_zero")]
     pub rejected: u64,
+    /// Answers to hooks of other agents that brought something in.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub answers: u64,
+    /// Memories that went into conversations of other agents with them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub given: u64,
+    /// Tokens of these answers, estimated.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub given_tokens: u64,
+    /// Tokens of them that later requests read again.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub carried_tokens: u64,
+    /// Price of writing and reading them, in millionths of a dollar, where it is known.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub carried_micros: u64,
 }
 
 #[expect(

@@ -27,4 +27,4 @@ pub use inbox::{Inbox, Item, Proposal};
 pub use leftovers::Leftover;
 pub use log::History;
 pub use place::{MemoryLocation, NoPlace, Surroundings, Why};
-pub use scan::Scan;
+pub use scan::{Glance, Scan};

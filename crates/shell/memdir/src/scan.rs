@@ -12,7 +12,11 @@
 //! even read the cache again ([`MemoryDir::rescan`]).
 //!
 //! # Not here
-//! Ranking (`dormouse-recall`).
+//! Ranking (`dormouse-recall`). The index without asking about each file (`glance`).
+
+mod glance;
+
+pub use glance::Glance;
 
 use crate::dir::{MemoryDir, Skipped, Unread};
 use crate::disk::CACHE;
@@ -27,6 +31,7 @@ use dormouse_memory::snapshot::{INDEX, LOGS, StoredFile, is_topic};
 use dormouse_memory::topic::Topic;
 use dormouse_recall::{Document, Searcher, Segment, TooLarge, language_of};
 use dormouse_system::{Stamp, Walked};
+use glance::Walk;
 use std::cmp::Ordering;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -159,12 +164,17 @@ impl MemoryDir {
     }
 
     /// Files that may be memories, and the journal's end before they were asked about.
-    fn walk_topics(&self) -> Result<(u64, Vec<Walked>)> {
+    fn walk_topics(&self) -> Result<Walk> {
+        let begun = self.system.clock.now();
         let head = self.disk.head()?;
         // Listings name the folders that are too deep; a search has no use for them.
         let (mut walked, _deep) = self.disk.walk(&is_logs)?;
         walked.retain(|walked| may_be_topic(&walked.path));
-        Ok((head, walked))
+        Ok(Walk {
+            head,
+            begun,
+            walked,
+        })
     }
 
     /// `unchanged` searches the base as it is; `walk` was made just now.
@@ -172,18 +182,18 @@ impl MemoryDir {
         &self,
         base: Option<Segment>,
         unchanged: Option<Searcher>,
-        mut walk: Option<(u64, Vec<Walked>)>,
+        mut walk: Option<Walk>,
         new_cache: NewCache,
     ) -> Result<Scan> {
         for _ in 0..MOST_SCANS {
-            let (head, walked) = match walk.take() {
+            let walk = match walk.take() {
                 Some(walk) => walk,
                 None => self.walk_topics()?,
             };
-            let (mut gone, changed) = difference(base.as_ref(), &walked);
+            let (mut gone, changed) = difference(base.as_ref(), &walk.walked);
             let mut skipped = Vec::new();
             let mut fresh = self.read_changed(&changed, &mut skipped)?;
-            let Some(overlay) = self.disk.overlay_since(head)? else {
+            let Some(overlay) = self.disk.overlay_since(walk.head)? else {
                 continue;
             };
             lay_over(base.as_ref(), &mut gone, &mut fresh, overlay);
@@ -195,7 +205,7 @@ impl MemoryDir {
                 (Some(base), Some(searcher)) if same => (base, OnceLock::from(searcher)),
                 (Some(base), None) if same => (base, OnceLock::new()),
                 (base, _) => {
-                    let made = self.searcher(base, &gone, &fresh, new_cache);
+                    let made = self.searcher(base, &gone, &fresh, (new_cache, &walk));
                     let (base, searcher) = made.map_err(|TooLarge| self.too_large())?;
                     (base, OnceLock::from(searcher))
                 }
@@ -245,7 +255,7 @@ impl MemoryDir {
         base: Option<Segment>,
         gone: &[usize],
         fresh: &[Fresh],
-        new_cache: NewCache,
+        (new_cache, walk): (NewCache, &Walk),
     ) -> std::result::Result<(Segment, Searcher), TooLarge> {
         let documents = fresh.iter().map(Fresh::document);
         if let Some(base) = base {
@@ -255,17 +265,10 @@ impl MemoryDir {
         let language = language_of(fresh.iter().map(|fresh| &*fresh.text));
         let bytes = Bytes::from(Segment::build(language, documents)?);
         if new_cache == NewCache::Write {
-            self.write_cache(&bytes);
+            self.write_cache(&bytes, walk, fresh);
         }
         let segment = Segment::open(bytes).map_err(|_| TooLarge)?;
         Ok((segment.clone(), Searcher::new(segment)))
-    }
-
-    /// A failure is ignored: no reader depends on the cache.
-    fn write_cache(&self, bytes: &[u8]) {
-        if self.make_cache_folder().is_ok() {
-            drop(self.disk.replace_own(Path::new(CACHE), bytes));
-        }
     }
 }
 

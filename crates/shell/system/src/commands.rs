@@ -16,6 +16,8 @@
 //! A [`Piped`] program is spoken with through its standard streams, such as a server of tools. It runs
 //! as the user, without the variables that seem to hold a key; its order names those it needs.
 //!
+//! A detached process ([`Commands::detach`]) is Dormouse itself, for work that a caller hands over.
+//!
 //! # Not here
 //! The question whether a line may run: `dormouse-permit`. Lines that only read: [`crate::Sandbox`].
 
@@ -55,6 +57,13 @@ pub trait Commands: fmt::Debug + Send + Sync {
         directory: &Path,
         most: Duration,
     ) -> Result<Option<(End, Vec<u8>)>, SandboxError>;
+
+    /// Starts this very program once more, to go on after the caller has ended: in a group of its own,
+    /// without streams, with the caller's environment. It is not waited for.
+    ///
+    /// # Errors
+    /// When the program cannot be found or started.
+    fn detach(&self, arguments: &[String], directory: &Path) -> Result<(), SandboxError>;
 
     /// Kills every process of the session with this mark, and returns how many there were. Processes
     /// that the caller started by other means are left alone.

@@ -17,6 +17,7 @@ mod frontier;
 pub mod gateway;
 pub mod gc;
 pub mod guard;
+pub mod hook;
 pub mod log;
 pub mod memory;
 pub mod print;
@@ -81,6 +82,7 @@ pub fn run(cli: &Cli, app: &mut App) -> Outcome {
         Some(Command::Config(args)) => config::run(args, app),
         Some(Command::Guard(args)) => guard::run(args, app),
         Some(Command::Gc(args)) => gc::run(args, app),
+        Some(Command::Hook(args)) => hook::run(args, app),
         Some(Command::Completions(args)) => completions::run(args, app),
     }
 }

@@ -39,7 +39,8 @@ JSON: {\"sessions\", \"turns\", \"requests\", \"prompt_tokens\", \"cache_hit_rat
 \"compactions_per_100_turns\", \"facts\": {\"before\", \"after\", \"share\"},
 \"engine_ms\": {\"turns\", \"mean\", \"longest\"}, \"projects\": [{\"project\", the same}],
 \"memory\": {\"written\", \"merged\", \"undone\", \"quarantined\", …}, \"recall\":
-{\"candidates\", \"chosen\", \"shown\", \"used\"}, \"pollution\": {\"bad\",
+{\"candidates\", \"chosen\", \"shown\", \"used\"}, \"hooks\": {\"answers\", \"memories\",
+\"tokens\", \"read_again\", \"cost_usd\"}, \"pollution\": {\"bad\",
 \"per_100_written\", \"per_100_shown\"}, \"limits\": [{\"setting\", \"limit\", \"figure\",
 \"kept\"}], \"since\", \"until\", \"files\", \"skipped_lines\", \"unreadable_files\"}
 
@@ -264,6 +265,18 @@ fn memory(report: &StatsReport, out: &mut Out) -> Outcome {
         number(recall.used)
     );
     labelled("Recall", &text, out)?;
+    let hooks = &report.hooks;
+    if hooks.answers > 0 {
+        let text = format!(
+            "{}, {}, {} tokens given to other agents; {} read again, about ${:.2}",
+            count(hooks.answers, "answer", "answers"),
+            count(hooks.memories, "memory", "memories"),
+            tokens(hooks.tokens),
+            tokens(hooks.read_again),
+            hooks.cost_usd
+        );
+        labelled("Hooks", &text, out)?;
+    }
     let pollution = &report.pollution;
     let rate = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.1}"));
     let text = format!(

@@ -35,6 +35,7 @@ Set up    doctor       Look at keys, servers, sandbox, settings: what is missing
           config …     Show and document settings, trust folders
           gateway      Stand between any agent and its provider, and count
           acp          Work inside an editor, by the Agent Client Protocol
+          hook         Give another agent's session memory, from its hooks
           gc           Show and remove what nothing refers to any more
           completions  Print a completion script for a shell
 
@@ -42,7 +43,7 @@ Start with `dormouse sessions ~/.claude/projects`, then `dormouse context FILE`.
 `dormouse help COMMAND` explains each of them.
 "
     );
-    assert!(text.lines().count() <= 30);
+    assert!(text.lines().count() <= 34);
     let json = machine.json("--json");
     assert_eq!(json["version"], "0.1.0");
     assert_eq!(json["commands"][0]["name"], "context");
@@ -111,6 +112,7 @@ Set up:
   config       Show and document settings, trust folders
   gateway      Stand between any agent and its provider, and count
   acp          Work inside an editor, by the Agent Client Protocol
+  hook         Give another agent's session memory, from its hooks
   gc           Show and remove what nothing refers to any more
   completions  Print a completion script for a shell
 

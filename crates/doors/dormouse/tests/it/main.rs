@@ -39,6 +39,8 @@ mod help;
 #[cfg(test)]
 mod hidden_characters;
 #[cfg(test)]
+mod hooks;
+#[cfg(test)]
 mod laws;
 #[cfg(test)]
 mod material;

@@ -5,6 +5,7 @@ use crate::error::HostError;
 use crate::host::{Host, day};
 use crate::place::Which;
 use dormouse_core::units::Millis;
+use dormouse_core::usage::Usd;
 use dormouse_keeper::figures::{self, Figure};
 use dormouse_memdir::{Item, MemoryDir};
 use dormouse_memory::journal::JournalEntry;
@@ -21,6 +22,8 @@ use std::path::{Path, PathBuf};
 const MEMORY: &str = "memory";
 /// Journal entries by which the user let a waiting memory in begin with this word.
 const APPROVED: &str = "approved";
+/// Figures count millionths of a dollar, prices millionths of them.
+const PICO_PER_MICRO: i128 = 1_000_000;
 
 /// Memories written, merged, taken back, waiting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -62,6 +65,21 @@ pub struct RecallStats {
     pub shown: u64,
     /// Showings after which the answer used or named the memory, over all time.
     pub used: u64,
+}
+
+/// Text that went into sessions of other agents through their hooks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct HookStats {
+    /// Answers that brought something in; nothing is the usual answer and is not counted.
+    pub answers: u64,
+    /// Memories among them; the others are beginnings of sessions.
+    pub memories: u64,
+    /// Tokens of the answers, estimated.
+    pub tokens: u64,
+    /// Tokens of them that later requests read again.
+    pub read_again: u64,
+    /// Dollars for writing and reading them, at the prices of a cache.
+    pub cost_usd: f64,
 }
 
 /// Share of the living memory that should not be there.
@@ -130,7 +148,9 @@ impl Shelves {
         &self,
         inside: &dyn Fn(Option<Millis>) -> bool,
         shown: u64,
-    ) -> (MemoryStats, RecallStats) {
+    ) -> (MemoryStats, RecallStats, HookStats) {
+        let mut hooks = HookStats::default();
+        let mut micros = 0;
         let mut memory = MemoryStats::default();
         let mut recall = RecallStats {
             shown,
@@ -153,6 +173,11 @@ impl Shelves {
                     recall.candidates += figure.candidates;
                     recall.chosen += figure.chosen;
                     memory.rejected += figure.rejected;
+                    hooks.answers += figure.answers;
+                    hooks.memories += figure.given;
+                    hooks.tokens += figure.given_tokens;
+                    hooks.read_again += figure.carried_tokens;
+                    micros += figure.carried_micros;
                 }
             }
             for uses in &shelf.uses {
@@ -162,7 +187,8 @@ impl Shelves {
             }
         }
         memory.quarantined += memory.waiting + memory.rejected;
-        (memory, recall)
+        hooks.cost_usd = Usd::from_pico(i128::from(micros) * PICO_PER_MICRO).as_f64();
+        (memory, recall, hooks)
     }
 }
 

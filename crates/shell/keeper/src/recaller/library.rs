@@ -7,6 +7,7 @@
 //! there is no second way to make them.
 //!
 //! A library for a session writes an index where there is none. One for a question writes nothing.
+//! One for a hook takes the index as it is, because the client waits for the process.
 //!
 //! # Not here
 //! The small model's choice, the turn, and counting use ([`super::Recaller`]).
@@ -21,7 +22,7 @@ use dormouse_guard::paths::SafePath;
 use dormouse_memdir::{MemdirError, MemoryDir, Skipped};
 use dormouse_memory::card::Card;
 use dormouse_recall::verify::{Claim, Mark, mark};
-use dormouse_recall::{Budgets, CANDIDATES, Hit, Request, Surfacing, Work, plan};
+use dormouse_recall::{Budgets, CANDIDATES, Hit, Request, Surfacing, Work, plan, plan_work};
 use dormouse_system::System;
 use std::path::PathBuf;
 
@@ -130,6 +131,16 @@ impl Library {
         Self::new(system, tree, directories, Visit::Once)
     }
 
+    /// A library for a process that is waited for: it asks about folders instead of files, and says
+    /// when the index is to be brought up to date.
+    pub fn for_hook(
+        system: &System,
+        tree: PathBuf,
+        directories: impl IntoIterator<Item = (MemoryDir, Owner)>,
+    ) -> Self {
+        Self::new(system, tree, directories, Visit::Brief)
+    }
+
     fn new(
         system: &System,
         tree: PathBuf,
@@ -202,5 +213,50 @@ impl Library {
             });
         }
         outcome
+    }
+
+    /// Rules that the work at hand calls for go to `shown`, behind those that are there already.
+    /// Returns the decisions, one a directory; one that cannot be read has none.
+    pub fn called_for(&self, question: &Question<'_>, shown: &mut Vec<Shown>) -> Vec<Surfacing> {
+        let mut decided = Vec::new();
+        for shelf in &self.shelves {
+            let Ok(cards) = shelf.with_triggers() else {
+                continue;
+            };
+            let surfacing = plan_work(&Request {
+                prompt: question.prompt,
+                hits: &[],
+                cards: &cards,
+                work: question.work,
+                seen: &shelf.seen(question.seen, shown),
+                budgets: budgets(question.settings, shown.len()),
+                today: crate::keeper::day(self.system.clock.now()),
+            });
+            let (new, _) = shelf.show(&self.system, &self.tree, &surfacing, question.settings);
+            shown.extend(new);
+            decided.push(surfacing);
+        }
+        decided
+    }
+
+    /// Rules and pinned memories that hold today, by owner and path. Only a library for a hook knows
+    /// them without reading every card.
+    pub fn standing(&self) -> Vec<(Card, Owner)> {
+        let today = crate::keeper::day(self.system.clock.now());
+        let mut standing = Vec::new();
+        for shelf in &self.shelves {
+            // A directory that cannot be read has nothing to say.
+            let cards = shelf.standing().unwrap_or_default().into_iter();
+            let cards = cards.filter(|card| card.is_trusted() && !card.is_over(today));
+            standing.extend(cards.map(|card| (card, shelf.owner)));
+        }
+        standing
+    }
+
+    /// True if an index has to be brought up to date and this caller is the one to see to it.
+    pub fn wants_refresher(&self) -> bool {
+        // Each directory is asked: a refresher brings all of them up to date.
+        let wanted = self.shelves.iter().filter(|shelf| shelf.wants_refresher());
+        wanted.count() > 0
     }
 }

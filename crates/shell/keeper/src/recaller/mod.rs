@@ -27,7 +27,7 @@ use dormouse_engine::{Companion, HookFuture, Injection, Recorder, Seen, ToolCall
 use dormouse_guard::paths::SafePath;
 use dormouse_recall::usage::{Aftermath, Event, detect, encode_event};
 use dormouse_recall::{
-    Budgets, CANDIDATES, CONFIDENT, Request, Skip, Surfacing, Work, plan_selected, plan_work,
+    Budgets, CANDIDATES, CONFIDENT, Request, Skip, Surfacing, Work, plan_selected,
 };
 use dormouse_system::Access;
 use select::Selection;
@@ -328,22 +328,17 @@ impl Inner {
             shown.extend(self.show(&shelf, &surfacing, &settings));
         }
         // Rules were matched against the same work before; matching again would find the same.
-        let shelves = if moved {
-            self.library.shelves.clone()
-        } else {
-            Vec::new()
-        };
-        for shelf in shelves {
-            let Ok(cards) = shelf.with_triggers() else {
-                continue;
+        if moved {
+            let question = Question {
+                prompt: &prompt,
+                work: &work,
+                seen,
+                most: None,
+                settings: &settings,
             };
-            let request = Request {
-                cards: &cards,
-                seen: &shelf.seen(seen, &shown),
-                ..request(&shown)
-            };
-            let surfacing = plan_work(&request);
-            shown.extend(self.show(&shelf, &surfacing, &settings));
+            for surfacing in self.library.called_for(&question, &mut shown) {
+                self.note(&surfacing);
+            }
         }
         shown
     }

@@ -15,7 +15,7 @@ use dormouse_core::settings::{Settings, keys};
 use dormouse_core::units::Millis;
 use dormouse_engine::{Injection, Seen as SeenByModel};
 use dormouse_guard::paths::SafePath;
-use dormouse_memdir::{MemdirError, MemoryDir, Scan, Skipped};
+use dormouse_memdir::{Glance, MemdirError, MemoryDir, Scan, Skipped};
 use dormouse_memory::card::Card;
 use dormouse_memory::snapshot::StoredFile;
 use dormouse_memory::topic::Topic;
@@ -43,6 +43,8 @@ pub(super) enum Visit {
     Lasting,
     /// A question: it leaves every file as it is.
     Once,
+    /// A process that is waited for and gone at once: it takes the index as it is.
+    Brief,
 }
 
 /// Owner of a directory.
@@ -69,6 +71,21 @@ struct Kept {
     scan: Scan,
     /// Memories that some work triggers.
     triggered: Vec<Card>,
+    /// Rules and pinned memories; for a brief visit only.
+    standing: Vec<Card>,
+    /// True if the index has to be brought up to date.
+    stale: bool,
+}
+
+impl From<Glance> for Kept {
+    fn from(glance: Glance) -> Self {
+        Self {
+            scan: glance.scan,
+            triggered: glance.triggered,
+            standing: glance.standing,
+            stale: glance.stale,
+        }
+    }
 }
 
 impl Kept {
@@ -83,7 +100,12 @@ impl Kept {
                 cards.filter(|card| !card.triggers.is_empty()).collect()
             }
         };
-        Self { scan, triggered }
+        Self {
+            scan,
+            triggered,
+            standing: Vec::new(),
+            stale: false,
+        }
     }
 
     fn find(&self, prompt: &str, top: usize, now: Millis, usage: &Book) -> (Vec<Hit>, Vec<Card>) {
@@ -135,8 +157,8 @@ impl Shelf {
 
     fn scan(&self) -> Result<Scan, MemdirError> {
         match self.visit {
-            Visit::Lasting => self.dir.scan(),
             Visit::Once => self.dir.peek(),
+            Visit::Lasting | Visit::Brief => self.dir.scan(),
         }
     }
 
@@ -145,7 +167,11 @@ impl Shelf {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         // Taken, so that a failed scan is not kept and the next look starts anew.
         let now = match kept.take() {
-            Some(Kept { scan, triggered }) => {
+            Some(kept) if self.visit == Visit::Brief => kept,
+            None if self.visit == Visit::Brief => self.dir.glance()?.into(),
+            Some(Kept {
+                scan, triggered, ..
+            }) => {
                 let unchanged = scan.read == 0 && scan.outdated == 0;
                 Kept::new(self.dir.rescan(scan)?, Some((triggered, unchanged)))
             }
@@ -214,6 +240,20 @@ impl Shelf {
     /// Memories that some work triggers.
     pub(super) fn with_triggers(&self) -> Result<Vec<Card>, MemdirError> {
         self.look(|kept| kept.triggered.clone())
+    }
+
+    /// Rules and pinned memories, by path.
+    pub(super) fn standing(&self) -> Result<Vec<Card>, MemdirError> {
+        self.look(|kept| kept.standing.clone())
+    }
+
+    /// True if the index has to be brought up to date, and no other process was asked to.
+    pub(super) fn wants_refresher(&self) -> bool {
+        let stale = {
+            let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.as_ref().is_some_and(|kept| kept.stale)
+        };
+        stale && self.dir.wants_refresher()
     }
 
     /// Files that are no part of the last scan.

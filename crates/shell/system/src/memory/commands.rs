@@ -22,6 +22,7 @@ pub struct ScriptedCommands {
 struct Script {
     answers: BTreeMap<String, (String, Option<End>)>,
     ran: Vec<Order>,
+    detached: Vec<Vec<String>>,
 }
 
 impl ScriptedCommands {
@@ -41,6 +42,11 @@ impl ScriptedCommands {
     /// Every order so far, in order.
     pub fn ran(&self) -> Vec<Order> {
         locked(&self.inner).ran.clone()
+    }
+
+    /// Arguments of every process that was to go on by itself, in order.
+    pub fn detached(&self) -> Vec<Vec<String>> {
+        locked(&self.inner).detached.clone()
     }
 }
 
@@ -93,6 +99,12 @@ impl Commands for ScriptedCommands {
             source: io::ErrorKind::NotFound.into(),
         })?;
         Ok(end.map(|end| (end, text.into_bytes())))
+    }
+
+    /// Noted and not started.
+    fn detach(&self, arguments: &[String], _: &Path) -> Result<(), SandboxError> {
+        locked(&self.inner).detached.push(arguments.to_vec());
+        Ok(())
     }
 
     fn sweep(&self, _: &str) -> usize {

@@ -99,6 +99,10 @@ impl Commands for RealCommands {
         super::capture::capture(shell(), line, directory, most)
     }
 
+    fn detach(&self, arguments: &[String], directory: &Path) -> Result<(), SandboxError> {
+        super::detach::detach(arguments, directory)
+    }
+
     fn sweep(&self, mark: &str) -> usize {
         sweep(mark)
     }

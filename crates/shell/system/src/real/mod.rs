@@ -8,6 +8,7 @@ mod capture;
 mod cell;
 mod commands;
 mod confine;
+mod detach;
 mod files;
 #[cfg(target_os = "linux")]
 mod hidden;

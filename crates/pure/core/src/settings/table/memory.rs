@@ -67,6 +67,9 @@ settings! {
     /// Most bytes of memories that are brought into one session.
     RECALL_SESSION_BYTES: u64 = "recall.session_bytes", measured(61_440, Unit::Bytes);
 
+    /// Most bytes of the rules and the index with which a session of another agent begins.
+    RECALL_START_BYTES: u64 = "recall.start_bytes", measured(6_000, Unit::Bytes).range(500, 9_000);
+
     /// Instruction files (AGENTS.md, CLAUDE.md) are loaded.
     INSTRUCTIONS: bool = "instructions", flag(true).needs(&[Need::Off("simple")]);
 
