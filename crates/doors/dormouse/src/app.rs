@@ -10,6 +10,7 @@ use crate::remark::words;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use dormouse_config::Update;
 use dormouse_core::models::ModelTable;
+use dormouse_core::show;
 use dormouse_host::{ChosenBy, Host, Remark, SessionChosen, Transcripts};
 use dormouse_system::{Environment, EnvironmentError, System};
 use std::borrow::Cow;
@@ -88,14 +89,7 @@ impl App {
     /// # Errors
     /// As [`App::host`].
     pub fn host_in(&self, folder: &Path) -> Result<Arc<Host>, Failure> {
-        let env = Elsewhere {
-            env: Arc::clone(&self.system.env),
-            folder: folder.to_owned(),
-        };
-        let system = System {
-            env: Arc::new(env),
-            ..self.system.clone()
-        };
+        let system = elsewhere(&self.system, folder);
         Ok(Arc::new(Host::open(&system, self.settings.clone())?))
     }
 
@@ -111,6 +105,23 @@ impl App {
         Captured {
             system: self.system.clone(),
             settings: self.settings.clone(),
+        }
+    }
+
+    /// A function that opens the host, for a server that answers before it needs one; in another
+    /// folder than that of the process if one is named. A failure is told as one line.
+    pub fn host_opener(
+        &self,
+        folder: Option<PathBuf>,
+    ) -> impl Fn() -> Result<Arc<Host>, String> + Send + Sync + use<> {
+        let (system, settings) = (self.system.clone(), self.settings.clone());
+        let system = match folder {
+            Some(folder) => elsewhere(&system, &folder),
+            None => system,
+        };
+        move || {
+            let host = Host::open(&system, settings.clone());
+            host.map(Arc::new).map_err(|error| show::chain(&error))
         }
     }
 
@@ -221,6 +232,18 @@ impl App {
     /// Says something beside the result, on stderr: a line, or with `--json` an object `{"note"}`.
     pub fn note(&mut self, text: &str) {
         self.out.note(text);
+    }
+}
+
+/// The machine with another working directory.
+fn elsewhere(system: &System, folder: &Path) -> System {
+    let env = Elsewhere {
+        env: Arc::clone(&system.env),
+        folder: folder.to_owned(),
+    };
+    System {
+        env: Arc::new(env),
+        ..system.clone()
     }
 }
 

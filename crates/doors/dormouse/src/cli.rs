@@ -3,7 +3,8 @@
 
 use crate::commands::{
     acp, completions, config, context, doctor, dream, eval, export, extract, gateway, gc, guard,
-    hook, log, memory, print, recall, replay, rewind, search, sessions, sim, stats, usage, view,
+    hook, log, mcp, memory, print, recall, replay, rewind, search, sessions, sim, stats, usage,
+    view,
 };
 use crate::output::{ColorChoice, Format};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum as _};
@@ -146,6 +147,8 @@ pub enum Command {
     Acp(acp::Args),
     /// Give another agent's session memory, from its hooks
     Hook(hook::Args),
+    /// Offer memory to other agents as tools (MCP)
+    Mcp(mcp::Args),
     /// Look at keys, servers, sandbox, settings: what is missing
     Doctor(doctor::Args),
     /// Judge command lines and tool calls, look for secrets

@@ -34,6 +34,7 @@ pub const GROUPS: [(&str, &[&str]); 4] = [
             "gateway",
             "acp",
             "hook",
+            "mcp",
             "gc",
             "completions",
         ],

@@ -60,12 +60,12 @@ pub use keeper::OpenedKeeper;
 pub use logs::{Converted, LogFilter, LogIssue, LogList, LogRow};
 pub use lookup::MemoryFound;
 pub use memories::{
-    Added, Check, Chosen, Consolidation, CredentialIn, Decided, EntryDiff, EntryRow, FieldChanges,
-    FileDiff, FileLeftOut, Finding, Forgotten, HistoryList, ImportAsk, ImportReport, InboxList,
-    IndexMended, IndexMending, IndexState, Instruction, Kept, LeftOutside, ListFilter,
-    MemoryCounts, MemoryDraft, MemoryEdited, MemoryList, MemoryRow, MemoryShown, MemoryStatus,
-    Moved, NameError, NewMemoryText, PromptSection, Purge, Remedy, Remembered, Spending,
-    ToolAnswer, Undone, WaitingItem,
+    Added, AgentForgot, AgentRemembered, Check, Chosen, Consolidation, CredentialIn, Decided,
+    EntryDiff, EntryRow, FieldChanges, FileDiff, FileLeftOut, Finding, Forgotten, HistoryList,
+    ImportAsk, ImportReport, InboxList, IndexMended, IndexMending, IndexState, Instruction, Kept,
+    LeftOutside, ListFilter, MemoryCounts, MemoryDraft, MemoryEdited, MemoryList, MemoryRow,
+    MemoryShown, MemoryStatus, Moved, NameError, NewMemoryText, PromptSection, Purge, Remedy,
+    Remembered, Spending, ToolAnswer, Undone, WaitingItem,
 };
 pub use opening::{Resume, SessionTexts};
 pub use permissions::{CallText, Judged, Permissions};

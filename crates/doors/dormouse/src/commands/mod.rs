@@ -19,6 +19,7 @@ pub mod gc;
 pub mod guard;
 pub mod hook;
 pub mod log;
+pub mod mcp;
 pub mod memory;
 pub mod print;
 pub mod recall;
@@ -83,6 +84,7 @@ pub fn run(cli: &Cli, app: &mut App) -> Outcome {
         Some(Command::Guard(args)) => guard::run(args, app),
         Some(Command::Gc(args)) => gc::run(args, app),
         Some(Command::Hook(args)) => hook::run(args, app),
+        Some(Command::Mcp(args)) => mcp::run(args, app),
         Some(Command::Completions(args)) => completions::run(args, app),
     }
 }

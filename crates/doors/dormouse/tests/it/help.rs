@@ -36,6 +36,7 @@ Set up    doctor       Look at keys, servers, sandbox, settings: what is missing
           gateway      Stand between any agent and its provider, and count
           acp          Work inside an editor, by the Agent Client Protocol
           hook         Give another agent's session memory, from its hooks
+          mcp          Offer memory to other agents as tools (MCP)
           gc           Show and remove what nothing refers to any more
           completions  Print a completion script for a shell
 
@@ -113,6 +114,7 @@ Set up:
   gateway      Stand between any agent and its provider, and count
   acp          Work inside an editor, by the Agent Client Protocol
   hook         Give another agent's session memory, from its hooks
+  mcp          Offer memory to other agents as tools (MCP)
   gc           Show and remove what nothing refers to any more
   completions  Print a completion script for a shell
 

@@ -45,6 +45,8 @@ mod laws;
 #[cfg(test)]
 mod material;
 #[cfg(test)]
+mod mcp;
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod policies;

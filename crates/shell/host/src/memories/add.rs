@@ -116,7 +116,7 @@ impl Host {
 }
 
 /// Refuses before anything is written or said: a credential must not be shown either.
-fn refuse_secrets(new: &NewMemoryText) -> Result<(), HostError> {
+pub(super) fn refuse_secrets(new: &NewMemoryText) -> Result<(), HostError> {
     let given = [
         (CredentialIn::Text, Some(new.text.as_str())),
         (CredentialIn::Name, new.name.as_deref()),
@@ -134,7 +134,7 @@ fn refuse_secrets(new: &NewMemoryText) -> Result<(), HostError> {
     Ok(())
 }
 
-fn memory(new: &NewMemoryText, now: Millis, which: &Which) -> NewMemory {
+pub(super) fn memory(new: &NewMemoryText, now: Millis, which: &Which) -> NewMemory {
     let first = wording::description(&new.text);
     NewMemory {
         // A type is needed for the file's name and for the index; a guess can be edited.

@@ -8,6 +8,7 @@
 //! Rules for the content of a memory (`dormouse-memory`), transactions on disk (`dormouse-memdir`).
 
 mod add;
+mod agent;
 mod check;
 mod edit;
 mod forget;
@@ -22,6 +23,7 @@ mod tool;
 mod wording;
 
 pub use add::{CredentialIn, NewMemoryText, Remembered};
+pub use agent::{AgentForgot, AgentRemembered};
 pub use check::{Check, Finding, Remedy};
 pub use edit::{FieldChanges, MemoryDraft, MemoryEdited};
 pub use forget::{Forgotten, Moved, Purge};

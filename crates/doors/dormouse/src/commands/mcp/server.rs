@@ -1,0 +1,237 @@
+//! The server: tools, resources, subscriptions, in both eras of the protocol.
+
+use super::tools::{self, Memory};
+use super::watch;
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
+    Implementation, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
+    ResourceContents, ResourceUpdatedNotification, ResourceUpdatedNotificationParam,
+    ServerCapabilities, ServerConfig, ServerNotification, SubscribeRequestParams,
+    SubscriptionFilter, UnsubscribeRequestParams,
+};
+use rmcp::service::{RequestContext, SubscriptionContext};
+use rmcp::{RoleServer, ServerHandler};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::task::JoinHandle;
+
+/// Time for which clients may keep lists: they change with the program only.
+const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
+/// Resources of one page.
+const PAGE: usize = 500;
+
+/// Memory as a server. Clones share the host and the subscriptions.
+#[derive(Clone)]
+pub(super) struct MemoryServer {
+    memory: Arc<Memory>,
+    /// Watchers of resources that a client of the older era subscribed to.
+    subscribed: Arc<Mutex<HashMap<String, JoinHandle<()>>>>,
+}
+
+impl MemoryServer {
+    pub(super) fn new(
+        open: impl Fn() -> tools::Opened + Send + Sync + 'static,
+        session: Option<String>,
+    ) -> Self {
+        Self {
+            memory: Arc::new(Memory::new(open, session)),
+            subscribed: Arc::default(),
+        }
+    }
+
+    /// Runs work on memory beside the protocol; `None` if the thread panicked.
+    async fn beside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Memory) -> T + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let memory = Arc::clone(&self.memory);
+        let done = tokio::task::spawn_blocking(move || work(&memory)).await;
+        done.map_err(|_| ErrorData::internal_error("Dormouse itself failed; this is a bug", None))
+    }
+}
+
+impl ServerHandler for MemoryServer {
+    fn get_info(&self) -> ServerConfig {
+        let can = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .build();
+        let mut info = ServerConfig::new(can).with_instructions(tools::INSTRUCTIONS);
+        info.server_info = Implementation::new("dormouse", env!("CARGO_PKG_VERSION"));
+        info
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tools::definitions())
+            .with_ttl_ms(DAY_MS)
+            .with_cache_scope(CacheScope::Public))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        let name = request.name.to_string();
+        if !tools::NAMES.contains(&name.as_str()) {
+            let words = format!("there is no tool `{name}`");
+            return Err(ErrorData::invalid_params(words, None));
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&stop);
+        let work = self.beside(move |memory| memory.call(&name, &arguments, &flag));
+        tokio::pin!(work);
+        let answer = tokio::select! {
+            answer = &mut work => answer,
+            // The reading ends at the next look at the flag; its answer goes nowhere.
+            () = context.ct.cancelled() => {
+                stop.store(true, Ordering::Relaxed);
+                work.await
+            }
+        }?;
+        let result = match answer {
+            Ok(text) => CallToolResult::success(vec![ContentBlock::text(text)]),
+            Err(why) => CallToolResult::error(vec![ContentBlock::text(why)]),
+        };
+        Ok(result.into())
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        let from = match cursor.as_deref().map(str::parse::<usize>) {
+            None => 0,
+            Some(Ok(from)) => from,
+            Some(Err(_)) => return Err(ErrorData::invalid_params("unknown cursor", None)),
+        };
+        let all = self.beside(Memory::resources).await?;
+        let all = all.map_err(|why| ErrorData::internal_error(why, None))?;
+        let count = all.len();
+        let page = all.into_iter().skip(from).take(PAGE);
+        let page = page.map(|(uri, name, description)| {
+            let resource = Resource::new(uri, name).with_mime_type("text/markdown");
+            if description.is_empty() {
+                resource
+            } else {
+                resource.with_description(description)
+            }
+        });
+        let mut listed = ListResourcesResult::with_all_items(page.collect());
+        if from.saturating_add(PAGE) < count {
+            listed.next_cursor = Some((from + PAGE).to_string());
+        }
+        Ok(listed.with_cache_scope(CacheScope::Private))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let uri = request.uri;
+        let asked = uri.clone();
+        let text = self.beside(move |memory| memory.read(&asked)).await?;
+        let text = text.map_err(|why| ErrorData::internal_error(why, None))?;
+        let Some(text) = text else {
+            let data = serde_json::json!({ "uri": uri });
+            return Err(ErrorData::resource_not_found(
+                "there is no such memory",
+                Some(data),
+            ));
+        };
+        let contents = ResourceContents::text(text, uri).with_mime_type("text/markdown");
+        Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        let uris = requested.resource_subscriptions.clone().unwrap_or_default();
+        let ours = uris.into_iter().filter(|uri| tools::path_of(uri).is_some());
+        Some(
+            SubscriptionFilter::builder()
+                .resource_subscriptions(ours)
+                .build(),
+        )
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let uris = context.accepted().resource_subscriptions.clone();
+        let watching = watch::changes(Arc::clone(&self.memory), uris.unwrap_or_default());
+        tokio::pin!(watching);
+        loop {
+            tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                uri = watching.next() => {
+                    let update = ResourceUpdatedNotificationParam::new(uri);
+                    let update = ResourceUpdatedNotification::new(update);
+                    let update = ServerNotification::ResourceUpdatedNotification(update);
+                    // The client is gone.
+                    if context.sink().send(update).await.is_err() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let uri = request.uri;
+        if tools::path_of(&uri).is_none() {
+            return Err(ErrorData::resource_not_found(
+                "there is no such memory",
+                None,
+            ));
+        }
+        let memory = Arc::clone(&self.memory);
+        let watched = uri.clone();
+        let task = tokio::spawn(async move {
+            let mut changes = watch::changes(memory, vec![watched]);
+            loop {
+                let update = ResourceUpdatedNotificationParam::new(changes.next().await);
+                if context.peer.notify_resource_updated(update).await.is_err() {
+                    return;
+                }
+            }
+        });
+        let mut subscribed = self
+            .subscribed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = subscribed.insert(uri, task) {
+            before.abort();
+        }
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let mut subscribed = self
+            .subscribed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(task) = subscribed.remove(&request.uri) {
+            task.abort();
+        }
+        Ok(())
+    }
+}
