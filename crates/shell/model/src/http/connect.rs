@@ -69,6 +69,10 @@ impl TcpConnector {
         self.dial(origin, move || TcpStream::connect(address))
     }
 
+    #[cfg_attr(
+        not(feature = "tls"),
+        expect(clippy::unused_self, reason = "certificates are part of it with TLS")
+    )]
     pub(super) fn dial<D>(
         &self,
         origin: &Origin,
