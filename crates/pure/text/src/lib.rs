@@ -7,4 +7,5 @@ mod hash;
 pub mod rank;
 pub mod segment;
 pub mod summary;
+pub mod synonyms;
 pub mod words;

@@ -6,7 +6,7 @@
 //! a range of the text, the days it means, its precision, and its ambiguity. Relative dates are
 //! counted from `today`, the day the text was written. Weeks begin on Monday.
 //!
-//! Words are known in English and German; figures in the usual orders. Digits inside a version, an
+//! Words are known in English, German and Chinese; figures in the usual orders. Digits inside a version, an
 //! address, a path, a call or an identifier are no date: numbers and words have to stand free.
 //!
 //! # Not here
@@ -15,6 +15,7 @@
 
 mod absolute;
 mod calendar;
+mod chinese;
 mod lex;
 mod names;
 mod relative;
@@ -123,6 +124,17 @@ pub fn dates(text: &str, today: Date) -> Vec<Mention> {
             at += 1;
         }
     }
+    let apart = |a: &Range<usize>, b: &Range<usize>| a.end <= b.start || b.end <= a.start;
+    // Behind the others: figures with marks between them are read the same in every language.
+    for chinese in chinese::mentions(text, today) {
+        if mentions
+            .iter()
+            .all(|mention| apart(&mention.range, &chinese.range))
+        {
+            mentions.push(chinese);
+        }
+    }
+    mentions.sort_by_key(|mention| mention.range.start);
     mentions
 }
 

@@ -4,7 +4,7 @@
 //! chats. Words that carry a rule ("not", "never", "always", "must") are not in them, because
 //! dropping them would reverse a rule.
 
-use rust_stemmers::Algorithm;
+use frostem::Algorithm;
 
 /// Words examined to detect the language: far more than the count needs to settle, and a bound on
 /// the time for texts of megabytes.

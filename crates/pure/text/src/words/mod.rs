@@ -17,7 +17,7 @@ mod tests;
 
 pub use language::{Language, detect};
 
-use rust_stemmers::Stemmer;
+use frostem::Stemmer;
 use std::fmt;
 use std::ops::Range;
 
@@ -65,7 +65,7 @@ impl Tokeniser {
     pub fn new(language: Option<Language>, stop_words: StopWords, stemming: Stemming) -> Self {
         let stemmer = language
             .filter(|_| stemming == Stemming::On)
-            .map(|language| Stemmer::create(language.algorithm()));
+            .map(|language| Stemmer::new(language.algorithm()));
         Self {
             language,
             stop_words,
