@@ -12,9 +12,11 @@
 //! # Not here
 //! Weights of terms in a search: `rank`.
 
+use dormouse_text::synonyms::{groups, is_weak, weak_han};
 use dormouse_text::words::{Language, Stemming, StopWords, Tokeniser, detect};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Bytes looked at to tell the language of a collection: detection settles long before, and a large
 /// collection is not read twice.
@@ -76,6 +78,17 @@ pub(crate) struct QueryTerm {
     pub(crate) sort: Sort,
     /// True for a word that every text has.
     pub(crate) stop_word: bool,
+    /// True for a word that asks and says nothing about the subject.
+    pub(crate) weak: bool,
+    /// True for the thing that is asked for: "what port", "welche Version".
+    pub(crate) focus: bool,
+}
+
+impl QueryTerm {
+    /// True for a pair of characters of a script without blanks.
+    pub(crate) fn is_wide(&self) -> bool {
+        self.text.chars().all(is_wide)
+    }
 }
 
 /// Event of reading a body.
@@ -93,15 +106,24 @@ pub(crate) struct Analyser {
     tokeniser: Tokeniser,
     /// Tokeniser without stop words, to know which terms come from one.
     without_stop_words: Tokeniser,
+    /// By term: those that people use in its place.
+    synonyms: &'static HashMap<String, BTreeSet<String>>,
 }
 
 impl Analyser {
     pub(crate) fn new(language: Language) -> Self {
         let tokeniser = |stop_words| Tokeniser::new(Some(language), stop_words, Stemming::On);
         Self {
+            synonyms: synonyms(language),
             tokeniser: tokeniser(StopWords::Keep),
             without_stop_words: tokeniser(StopWords::Drop),
         }
+    }
+
+    /// Terms that people use in place of one, as the general table has them.
+    pub(crate) fn synonyms(&self, term: &str) -> impl Iterator<Item = &str> {
+        let found = self.synonyms.get(term).into_iter().flatten();
+        found.map(String::as_str)
     }
 
     /// Calls `found` with each term, in order.
@@ -115,12 +137,29 @@ impl Analyser {
         self.without_stop_words.each(text, |_, range| {
             speaking.insert((range.start, range.end));
         });
-        let mut terms = Vec::new();
+        let own = own_language(text);
+        let asking = weak_han(text);
+        let mut terms: Vec<QueryTerm> = Vec::new();
+        let mut asks = false;
         self.each_with_range(text, |term, range| {
+            let word = text[range.clone()].to_lowercase().replace('’', "'");
+            let wide = word.chars().all(is_wide);
+            let overlaps =
+                |asking: &Range<usize>| asking.start < range.end && range.start < asking.end;
+            // The question's own language as well: the collection's is that of most memories.
+            let stop_word = !speaking.contains(&(range.start, range.end))
+                || own.is_some_and(|language| language.is_stop_word(&word))
+                || (wide && asking.iter().any(overlaps));
+            let focus = asks && !stop_word && !wide;
+            if term.sort == Sort::Stem {
+                asks = ASKING.contains(&word.as_str());
+            }
             terms.push(QueryTerm {
                 text: term.text.to_owned(),
                 sort: term.sort,
-                stop_word: !speaking.contains(&(range.start, range.end)),
+                stop_word,
+                weak: is_weak(&word),
+                focus,
             });
         });
         terms
@@ -188,6 +227,69 @@ impl Analyser {
             last = range;
         });
     }
+}
+
+/// Words before the thing that is asked for.
+const ASKING: [&str; 11] = [
+    "what", "which", "whose", "many", "much", "welche", "welcher", "welches", "welchen",
+    "wieviele", "viele",
+];
+
+/// Language of a question, by its stop words alone: it is too short for more.
+fn own_language(text: &str) -> Option<Language> {
+    let count = |language: Language| {
+        let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '\'');
+        let folded = words.map(str::to_lowercase);
+        folded.filter(|word| language.is_stop_word(word)).count()
+    };
+    let languages = [
+        Language::English,
+        Language::German,
+        Language::French,
+        Language::Spanish,
+    ];
+    let found = languages
+        .into_iter()
+        .map(|language| (count(language), language));
+    // The first of equals: English words are the commonest in any prompt.
+    let best = found.rev().max_by_key(|(count, _)| *count)?;
+    (best.0 > 0).then_some(best.1)
+}
+
+fn is_wide(letter: char) -> bool {
+    matches!(u32::from(letter), 0x3040..=0x30FF | 0x3400..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF)
+}
+
+/// The general table in the terms of a collection: stems, by its own stemmer.
+fn synonyms(language: Language) -> &'static HashMap<String, BTreeSet<String>> {
+    static TABLES: [OnceLock<HashMap<String, BTreeSet<String>>>; 4] =
+        [const { OnceLock::new() }; 4];
+    // One for each language of the stemmer; the last serves any that may be added.
+    let at = (language as usize).min(TABLES.len() - 1);
+    TABLES[at].get_or_init(|| {
+        stemmed(&Tokeniser::new(
+            Some(language),
+            StopWords::Keep,
+            Stemming::On,
+        ))
+    })
+}
+
+fn stemmed(tokeniser: &Tokeniser) -> HashMap<String, BTreeSet<String>> {
+    let mut table: HashMap<String, BTreeSet<String>> = HashMap::new();
+    for group in groups() {
+        // An identifier gives its parts and then itself; only one word stands for another.
+        let single = |word: &str| {
+            let mut terms = tokeniser.terms(word);
+            (terms.len() == 1).then(|| terms.remove(0))
+        };
+        let terms: BTreeSet<String> = group.filter_map(single).collect();
+        for term in &terms {
+            let others = terms.iter().filter(|other| *other != term).cloned();
+            table.entry(term.clone()).or_default().extend(others);
+        }
+    }
+    table
 }
 
 /// Writes the word without case into `form`; true if that differs from its stem.

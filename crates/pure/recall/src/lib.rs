@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod analyse;
+mod asked;
 mod bytes;
 mod cues;
 mod document;
@@ -20,12 +21,13 @@ pub mod verify;
 mod work;
 
 pub use analyse::language_of;
+pub use asked::Asked;
 pub use document::Document;
 pub use plan::{
     Budgets, CANDIDATES, Hit, LeftOut, Pick, Reason, Request, Seen, Skip, Surfacing, Why, plan,
     plan_selected, plan_work,
 };
-pub use rank::{CONFIDENT, Mixed, Query, Ranked, Scratch, Weights, confident};
+pub use rank::{CONFIDENT, Mixed, Query, Ranked, Scratch, Weights, confident, shifted};
 pub use searcher::Searcher;
 pub use segment::{OpenError, Segment, TooLarge};
 pub use work::Work;

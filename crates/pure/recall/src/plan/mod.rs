@@ -140,6 +140,11 @@ pub enum Reason {
     Untrusted(Trust),
     /// Overtaken by another memory or by the calendar.
     Over,
+    /// Contradicted by a memory that is said later, or believed more.
+    Contradicted {
+        /// File of the memory that holds.
+        by: SafePath,
+    },
     /// Manual of a tool that is in use anyway.
     Documentation {
         /// Name of the tool.
@@ -207,6 +212,7 @@ impl fmt::Display for Reason {
             Self::ReadByAgent => f.write_str("read by the agent itself"),
             Self::Untrusted(trust) => write!(f, "not approved (trust: {trust})"),
             Self::Over => f.write_str("overtaken or over"),
+            Self::Contradicted { by } => write!(f, "contradicted by {by}, which holds"),
             Self::Documentation { tool } => write!(f, "explains `{tool}`, which is in use"),
             Self::Unsure { confidence } => write!(f, "not sure to help ({confidence:.2})"),
             Self::TooMany => f.write_str("enough memories go in already"),

@@ -17,7 +17,7 @@ mod rules;
 mod score;
 mod weights;
 
-pub use confidence::{CONFIDENT, confident};
+pub use confidence::{CONFIDENT, confident, shifted};
 pub use weights::{Mixed, Weights};
 
 use crate::cues::is_request;

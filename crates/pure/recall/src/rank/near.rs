@@ -19,8 +19,8 @@ const FILTER: u32 = 1024;
 /// Words of the query as numbers of one part's terms.
 #[derive(Debug)]
 pub(super) struct Wanted {
-    /// Number, place in the query, share; sorted by number.
-    entries: Vec<(u32, usize, f32)>,
+    /// Number, place in the query, share, cover; sorted by number.
+    entries: Vec<(u32, usize, f32, f32)>,
     /// Fast reject: most words of a document are none of the query's.
     filter: [bool; FILTER as usize],
 }
@@ -32,6 +32,8 @@ pub(super) struct Look {
     pub(super) near: f32,
     /// Worth of the words found, without stop words.
     pub(super) covered: f32,
+    /// The same, as evidence that the document is meant.
+    pub(super) meant: f32,
 }
 
 /// Buffers for looking, used again for the next document.
@@ -41,6 +43,8 @@ pub(super) struct Eyes {
     seen: Vec<Option<usize>>,
     /// By word: the best share of it that was seen.
     share: Vec<f32>,
+    /// By word: the best evidence of it that was seen.
+    cover: Vec<f32>,
     /// By pair: the best closeness.
     close: Vec<f32>,
 }
@@ -48,10 +52,10 @@ pub(super) struct Eyes {
 impl Wanted {
     pub(super) fn new(plan: &Plan, part: usize) -> Self {
         let terms = plan.terms.iter();
-        let mut entries: Vec<(u32, usize, f32)> = terms
+        let mut entries: Vec<(u32, usize, f32, f32)> = terms
             .flat_map(|term| term.lookups.iter().map(|lookup| (lookup, term.word)))
             .filter(|(lookup, _)| lookup.part == part)
-            .map(|(lookup, word)| (lookup.number, word, lookup.share))
+            .map(|(lookup, word)| (lookup.number, word, lookup.share, lookup.cover))
             .collect();
         entries.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(b.2.total_cmp(&a.2)));
         // A term may stand for several words; the first of them stays, with its best share.
@@ -63,13 +67,13 @@ impl Wanted {
         Self { entries, filter }
     }
 
-    fn word(&self, number: u32) -> Option<(usize, f32)> {
+    fn word(&self, number: u32) -> Option<(usize, f32, f32)> {
         if !self.filter[(number % FILTER) as usize] {
             return None;
         }
         let found = self.entries.binary_search_by_key(&number, |entry| entry.0);
-        let (_, word, share) = self.entries.get(found.ok()?)?;
-        Some((*word, *share))
+        let (_, word, share, cover) = self.entries.get(found.ok()?)?;
+        Some((*word, *share, *cover))
     }
 }
 
@@ -93,7 +97,8 @@ impl Searcher {
             if number == GAP {
                 // Words of different fields must not count as neighbours.
                 place += REACH;
-            } else if let Some((word, share)) = wanted.word(number) {
+            } else if let Some((word, share, cover)) = wanted.word(number) {
+                eyes.cover[word] = eyes.cover[word].max(cover);
                 eyes.see(plan, word, share, place);
             }
         }
@@ -107,6 +112,8 @@ impl Eyes {
         self.seen.resize(plan.words.len(), None);
         self.share.clear();
         self.share.resize(plan.words.len(), 0.0);
+        self.cover.clear();
+        self.cover.resize(plan.words.len(), 0.0);
         self.close.clear();
         self.close.resize(plan.pairs.len(), 0.0);
     }
@@ -131,7 +138,7 @@ impl Eyes {
     fn sum(&self, plan: &Plan) -> Look {
         let pairs = plan.pairs.iter().zip(&self.close);
         let speaking = plan.words.iter().zip(&self.share);
-        let speaking = speaking.filter(|(word, _)| !word.stop_word);
+        let speaking = speaking.filter(|(word, _)| !word.stops);
         Look {
             near: pairs
                 .map(|(pair, close)| {
@@ -139,6 +146,12 @@ impl Eyes {
                 })
                 .sum(),
             covered: speaking.map(|(word, share)| word.rarity * share).sum(),
+            meant: plan
+                .words
+                .iter()
+                .zip(&self.cover)
+                .map(|(word, cover)| word.worth * cover)
+                .sum(),
         }
     }
 }

@@ -20,6 +20,24 @@ const VARIANT_LETTERS: usize = 6;
 /// thousands, and the rarest few dozen decide.
 const MOST_WORDS: usize = 48;
 
+/// Most documents of a store in which single words decide: it fits into a reader's head, and its
+/// words can be read through for each search.
+const SMALL: u32 = 300;
+/// Count of a synonym beside the word itself.
+const SYNONYM: f32 = 0.5;
+/// Evidence of a synonym, of a misspelt word, of the long form of a short one, and of a compound.
+const SYNONYM_COVER: f32 = 0.8;
+const MISSPELT: f32 = 0.9;
+const ABBREVIATED: f32 = 0.8;
+const COMPOUND: f32 = 0.6;
+/// Worth of a word that asks, where some memory has it and where none has.
+const WEAK: f32 = 0.4;
+const WEAK_AND_ABSENT: f32 = 0.1;
+/// Worth of the thing that is asked for: a memory without it is hardly the answer.
+const FOCUS: f32 = 1.5;
+/// Worth of a pair of characters that is nowhere: a word of three makes two of them.
+const WIDE_AND_ABSENT: f32 = 0.6;
+
 /// Word of the query that occurs, or something that stands for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Planned {
@@ -42,14 +60,19 @@ pub(crate) struct Lookup {
     pub(crate) number: u32,
     /// Count of one occurrence; below 1 for relatives.
     pub(crate) share: f32,
+    /// Evidence that the word is meant, from 0 to 1: another form of it counts little in the order
+    /// of hits and nearly as much as the word when it has to be told if any is meant.
+    pub(crate) cover: f32,
 }
 
 /// Word of the query.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word {
-    pub(crate) stop_word: bool,
+    pub(crate) stops: bool,
     /// Loss of the query without it.
     pub(crate) rarity: f32,
+    /// Worth as evidence; nothing for a stop word.
+    pub(crate) worth: f32,
 }
 
 /// Plan of a search.
@@ -87,9 +110,7 @@ impl Plan {
     fn pair_up(&mut self) {
         let words = self.words.len();
         self.pairs = (1..words).map(|word| (word - 1, word)).collect();
-        let speaking: Vec<usize> = (0..words)
-            .filter(|word| !self.words[*word].stop_word)
-            .collect();
+        let speaking: Vec<usize> = (0..words).filter(|word| !self.words[*word].stops).collect();
         let apart = speaking.windows(2).map(|pair| (pair[0], pair[1]));
         self.pairs.extend(apart.filter(|pair| pair.0 + 1 != pair.1));
         self.pairs_of = vec![Vec::new(); words];
@@ -122,17 +143,20 @@ impl Searcher {
             known.insert(&term.text, place);
             let planned = self.planned(term, place);
             if is_word {
+                let worth = self.worth(term, planned.as_ref());
                 // A word that no document has still belongs to the query; covering the rest is not
                 // enough.
                 let nowhere = self.factor(term) * self.rarity(0);
                 plan.words.push(Word {
                     rarity: planned.as_ref().map_or(nowhere, |planned| planned.weight),
-                    stop_word: term.stop_word,
+                    stops: term.stop_word,
+                    worth,
                 });
             }
             plan.terms.extend(planned);
         }
         self.joined(&terms, &known, &mut plan);
+        bridge(&terms, &mut plan);
         plan.keep_rarest();
         plan.pair_up();
         plan
@@ -154,24 +178,67 @@ impl Searcher {
 
     fn planned(&self, term: &QueryTerm, word: usize) -> Option<Planned> {
         let mut factor = self.factor(term);
-        let (mut lookups, mut having) = self.find(&term.text, 1.0);
+        let (mut lookups, mut having) = self.find(&term.text, 1.0, 1.0);
         if !term.stop_word && term.sort == Sort::Stem {
             // Relatives stand in for an absent word at a discount; beside a present one they only
             // help.
             let absent = having.documents == 0;
             let mut relatives = Having::default();
-            for (text, share) in self.relatives(&term.text, absent) {
-                let (found, some) = self.find(&text, share);
+            let mut add = |found: Vec<Lookup>, some: Having| {
                 lookups.extend(found);
                 relatives.documents += some.documents;
                 relatives.units += some.units;
+            };
+            for (text, relative) in self.relatives(&term.text, absent) {
+                let (found, some) = self.find(&text, relative.share, relative.cover);
+                add(found, some);
+            }
+            let mut stands_in = self.weights.alike;
+            // A large collection has most words itself, and others for them only blur its order.
+            if absent || self.is_small() {
+                let share = if absent { 1.0 } else { SYNONYM };
+                for text in self.analyser.synonyms(&term.text) {
+                    let (found, some) = self.find(text, share, SYNONYM_COVER);
+                    if some.documents > 0 {
+                        stands_in = SYNONYM_COVER;
+                    }
+                    add(found, some);
+                }
             }
             if absent {
                 having = relatives;
-                factor *= self.weights.alike;
+                factor *= stands_in;
             }
         }
         self.weighed(lookups, having, factor, word)
+    }
+
+    /// Worth of a word as evidence that a document is meant.
+    fn worth(&self, term: &QueryTerm, planned: Option<&Planned>) -> f32 {
+        if term.stop_word {
+            return 0.0;
+        }
+        // A word that is nowhere counts as one that a single document has: more would let a single
+        // unknown word silence every memory of a small store.
+        let unique = self.rarity(1);
+        let base = planned.map_or(unique, |planned| planned.weight.min(unique));
+        let weak = match (term.weak, planned.is_some()) {
+            (false, _) => 1.0,
+            (true, true) => WEAK,
+            (true, false) => WEAK_AND_ABSENT,
+        };
+        let focus = if term.focus { FOCUS } else { 1.0 };
+        let wide = if term.is_wide() && planned.is_none() {
+            WIDE_AND_ABSENT
+        } else {
+            1.0
+        };
+        base * weak * focus * wide
+    }
+
+    /// True for a store in which single words decide.
+    pub(super) fn is_small(&self) -> bool {
+        self.live <= SMALL && self.family.is_none()
     }
 
     fn weighed(
@@ -196,7 +263,7 @@ impl Searcher {
         rarity(self.live as usize, having).powf(power)
     }
 
-    fn find(&self, term: &str, share: f32) -> (Vec<Lookup>, Having) {
+    fn find(&self, term: &str, share: f32, cover: f32) -> (Vec<Lookup>, Having) {
         let share = exact(share);
         let mut lookups = Vec::new();
         let mut having = Having::default();
@@ -209,6 +276,7 @@ impl Searcher {
                     part: index,
                     number,
                     share,
+                    cover,
                 });
             }
         }
@@ -231,7 +299,7 @@ impl Searcher {
             let place = known.get(first.text.as_str()).copied();
             let speak = !first.stop_word && !second.stop_word;
             if let Some(place) = place.filter(|_| speak && !known.contains_key(text.as_str())) {
-                let (lookups, having) = self.find(&text, 1.0);
+                let (lookups, having) = self.find(&text, 1.0, 1.0);
                 let joined = self.weighed(lookups, having, share, place);
                 plan.terms.extend(joined);
             }
@@ -239,17 +307,69 @@ impl Searcher {
     }
 
     /// Terms that mean about the same as one, with their share.
-    fn relatives(&self, term: &str, absent: bool) -> BTreeMap<String, f32> {
+    fn relatives(&self, term: &str, absent: bool) -> BTreeMap<String, Relative> {
         let mut found = BTreeMap::new();
         if self.weights.variant > 0.0 || absent {
             self.variants(term, absent, &mut found);
         }
+        if self.is_small() {
+            self.own_words(term, absent, &mut found);
+        }
         found
+    }
+
+    /// Words of the directory itself that a word of the query may be written for: compounds of it,
+    /// words it abbreviates, and words it misspells. Reads the whole vocabulary, which only a small
+    /// store permits.
+    fn own_words(&self, term: &str, absent: bool, found: &mut BTreeMap<String, Relative>) {
+        let letters = term.chars().count();
+        if letters < 3
+            || !term.chars().all(char::is_alphabetic)
+            || term.chars().any(|c| !c.is_alphabetic() || c > '\u{24F}')
+        {
+            return;
+        }
+        let share = if absent { 1.0 } else { self.weights.variant };
+        for part in &self.parts {
+            for number in 0..part.segment.terms() {
+                let Ok(text) = std::str::from_utf8(part.segment.term_text(number)) else {
+                    continue;
+                };
+                let length = text.chars().count();
+                if text == term || !text.chars().all(char::is_alphabetic) {
+                    continue;
+                }
+                // Five letters: "test" is in "latest", and means nothing there.
+                let compound = letters >= 5
+                    && length > letters
+                    && (text.starts_with(term) || text.ends_with(term));
+                let inside = length >= 5
+                    && letters > length
+                    && (term.starts_with(text) || term.ends_with(text));
+                let abbreviates =
+                    absent && letters <= 5 && length > letters && text.starts_with(term);
+                let most = if letters >= 9 { 2 } else { 1 };
+                let misspelt = absent
+                    && letters >= 5
+                    && length >= 5
+                    && length.abs_diff(letters) <= most
+                    && strsim::osa_distance(term, text) <= most;
+                let cover = match () {
+                    () if misspelt => MISSPELT,
+                    () if abbreviates => ABBREVIATED,
+                    () if compound || inside => COMPOUND,
+                    () => continue,
+                };
+                let relative = Relative { share, cover };
+                let entry = found.entry(text.to_owned()).or_insert(relative);
+                entry.cover = entry.cover.max(cover);
+            }
+        }
     }
 
     /// Terms that begin alike: longer forms, shorter forms, and for one that is nowhere those that
     /// share most of it.
-    fn variants(&self, term: &str, absent: bool, found: &mut BTreeMap<String, f32>) {
+    fn variants(&self, term: &str, absent: bool, found: &mut BTreeMap<String, Relative>) {
         let letters = term.chars().count();
         // Short words and identifiers have no endings; "car" is no form of "carpet".
         if letters < 4 || !term.chars().all(char::is_alphabetic) {
@@ -275,15 +395,62 @@ impl Searcher {
                 let longer = text.chars().count().saturating_sub(letters);
                 let fine = longer <= VARIANT_LETTERS && text.chars().all(char::is_alphabetic);
                 if fine && text != term {
-                    found.entry(text.to_owned()).or_insert(share);
+                    let cover = inflected(text.chars().count().abs_diff(letters));
+                    found
+                        .entry(text.to_owned())
+                        .or_insert(Relative { share, cover });
                 }
             }
         }
         if !absent {
             for length in letters.saturating_sub(VARIANT_LETTERS).max(4)..letters {
                 let short: String = term.chars().take(length).collect();
-                found.entry(short).or_insert(share);
+                let cover = inflected(letters - length);
+                found.entry(short).or_insert(Relative { share, cover });
             }
+        }
+    }
+}
+
+/// Another word for one of the query's.
+#[derive(Clone, Copy, Debug)]
+struct Relative {
+    share: f32,
+    cover: f32,
+}
+
+/// Evidence of a form that is so many letters longer or shorter: up to three are an ending.
+fn inflected(letters: usize) -> f32 {
+    if letters <= 3 { 0.9 } else { 0.5 }
+}
+
+/// Takes the worth from pairs of characters that only join two words: "付网" in "支付网关" is no word,
+/// and no document has to have it if it has a pair beside it.
+fn bridge(terms: &[QueryTerm], plan: &mut Plan) {
+    let words: Vec<&QueryTerm> = terms
+        .iter()
+        .filter(|term| term.sort == Sort::Stem)
+        .collect();
+    // Repeated words have one place; then the two lists differ, and nothing is taken.
+    if words.len() != plan.words.len() || !words.iter().any(|word| word.is_wide()) {
+        return;
+    }
+    let mut found = vec![false; plan.words.len()];
+    for term in &plan.terms {
+        found[term.word] = true;
+    }
+    for at in 0..words.len() {
+        let beside = |other: Option<usize>| {
+            other.is_some_and(|other| {
+                words
+                    .get(other)
+                    .is_some_and(|word| word.is_wide() && !word.stop_word)
+                    && found[other]
+            })
+        };
+        if words[at].is_wide() && !found[at] && (beside(at.checked_sub(1)) || beside(Some(at + 1)))
+        {
+            plan.words[at].worth = 0.0;
         }
     }
 }

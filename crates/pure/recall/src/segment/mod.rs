@@ -28,7 +28,7 @@ pub use open::{OpenError, Segment};
 const MAGIC: [u8; 4] = *b"DMRI";
 /// Version that this code writes and reads. Any change of the layout, of the analysis of text or of
 /// the cues is a new version: an index is cheap to build and never converted.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Bytes of the header: magic, version, checksum (16), language, 3 spare, three counts, and the
 /// ends of the sections.
 const HEADER: usize = 4 + 4 + 16 + 4 + 4 * 3 + 4 * SECTIONS;

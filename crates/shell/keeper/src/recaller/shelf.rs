@@ -22,7 +22,7 @@ use dormouse_memory::topic::Topic;
 use dormouse_recall::render::{Caps, render};
 use dormouse_recall::usage::{Book, Counts};
 use dormouse_recall::verify::{Claim, Showing, claims, mark};
-use dormouse_recall::{Hit, Query, Scratch, Seen, Surfacing};
+use dormouse_recall::{Asked, Hit, Query, Scratch, Seen, Surfacing, shifted};
 use dormouse_system::{OptionalFile as _, System};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -114,7 +114,9 @@ impl Kept {
             top,
             now: now.0,
         };
-        let found = self.scan.searcher().search(&query, &mut Scratch::default());
+        let searcher = self.scan.searcher();
+        let found = searcher.search(&query, &mut Scratch::default());
+        let asked = Asked::of(prompt);
         let mut cards: Vec<Card> = Vec::new();
         let mut hits: Vec<Hit> = Vec::new();
         for ranked in found {
@@ -126,7 +128,7 @@ impl Kept {
             hits.push(Hit {
                 path: card.path.clone(),
                 score: ranked.score * (1.0 + USE_BONUS * useful),
-                confidence: ranked.confidence,
+                confidence: shifted(ranked.confidence, searcher.smallness() * asked.shift(&card)),
             });
             cards.push(card);
         }
