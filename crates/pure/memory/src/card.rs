@@ -58,6 +58,12 @@ pub struct Card {
     /// Time at which its claims were last checked against the working tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<Millis>,
+    /// Files that say the contrary; the last word of the most trusted holds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contradicts: Vec<String>,
+    /// Time at which it was said, if a log has it; else that of the last change.
+    #[serde(default)]
+    pub said: Millis,
     /// Set if it explains how to use something and warns of nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub manual: bool,
@@ -85,6 +91,12 @@ impl Card {
             superseded_by: topic.superseded_by,
             valid_until: topic.valid_until,
             verified: topic.verified,
+            contradicts: topic.contradicts,
+            said: topic
+                .origin
+                .map(|origin| origin.time)
+                .filter(|time| time.0 > 0)
+                .unwrap_or(modified),
         }
     }
 

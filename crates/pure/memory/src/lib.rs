@@ -4,6 +4,7 @@ pub mod card;
 pub mod daily;
 pub mod dream;
 pub mod extract;
+pub mod frame;
 pub mod import;
 pub mod index;
 pub mod instructions;

@@ -18,6 +18,7 @@
 
 use super::carry::{believed, contradict, fields, relink, with_keys};
 use super::desk::{Desk, Memory};
+use super::replace::{Pair, replace};
 use super::sentence::{Reader, Sentence};
 use super::tally::{self, Step};
 use super::{Stated, What};
@@ -62,6 +63,10 @@ pub(super) fn merge(snapshot: &mut Snapshot, changes: &mut Vec<Stated>, today: D
         today,
     };
     let mut desk = Desk::new(snapshot, changes);
+    // First: what is replaced is history, and is compared with nothing any more.
+    for Pair { older, newer } in replace(&mut desk, today) {
+        merger.join_same(&mut desk, &older.path, &newer.path);
+    }
     // Ends, because each round but the last takes a file away.
     while merger.round(&mut desk) {}
 }
@@ -154,6 +159,19 @@ impl Merger {
             (false, false) if better(b, a) => Verdict::MergeBack,
             (true | false, false) => Verdict::Merge,
         }
+    }
+
+    /// Drops the newer of two statements that say the same in other words: the older one stays.
+    fn join_same(&self, desk: &mut Desk<'_>, older: &SafePath, newer: &SafePath) {
+        let (Some(older), Some(newer)) = (desk.memory(older), desk.memory(newer)) else {
+            return;
+        };
+        let over = |memory: &Memory| memory.topic.is_over(self.today);
+        if over(&older) || over(&newer) || desk.is_fixed(&older.path) || desk.is_fixed(&newer.path)
+        {
+            return;
+        }
+        self.join(desk, &older, &newer);
     }
 
     /// Puts one memory into another; refuses if that would become too long.

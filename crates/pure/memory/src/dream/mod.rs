@@ -31,6 +31,7 @@ mod merge;
 mod objection;
 mod offline;
 mod rebase;
+mod replace;
 mod report;
 #[cfg(test)]
 mod scale_tests;

@@ -11,10 +11,12 @@
 //! ([`crate::transaction::Transaction::vet`]), which knows secrets only.
 
 use super::phrases::{Phrases, listed};
+use crate::frame;
 use crate::topic::Kind;
 use dormouse_guard::secrets;
 use dormouse_text::atoms::{Shape, atoms};
 use dormouse_text::duplicates::Sketch;
+use dormouse_text::words::{Stemming, StopWords, Tokeniser, detect};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -77,6 +79,12 @@ pub fn found(text: &str, kind: Option<Kind>, known: &[&str]) -> Option<Never> {
     {
         return Some(Never::Instructions);
     }
+    if known.iter().any(|known| instructed(text, known)) {
+        return Some(Never::Instructions);
+    }
+    if is_list(text, &words) {
+        return Some(Never::Task);
+    }
     let checks = [
         (is_history(text, &words), Never::History),
         (is_fix(&words), Never::Fix),
@@ -96,6 +104,37 @@ fn has_figures_of(known: &str, text: &str) -> bool {
         figures.map(str::to_lowercase).collect()
     };
     figures(text).is_subset(&figures(known))
+}
+
+/// True if a line of an instruction file says it in nearly the same words, and denies it or not as
+/// the text does.
+fn instructed(text: &str, known: &str) -> bool {
+    /// Share of the line's words that the text must have.
+    const OF_LINE: f64 = 0.6;
+    /// Share of the text's words that the line must have: the rest is new.
+    const OF_TEXT: f64 = 0.5;
+    let text = text.lines().find(|line| !line.trim().is_empty());
+    let text = text.unwrap_or_default();
+    let tokeniser = Tokeniser::new(
+        detect(known).or_else(|| detect(text)),
+        StopWords::Drop,
+        Stemming::On,
+    );
+    let words = |text: &str| -> BTreeSet<String> { tokeniser.terms(text).into_iter().collect() };
+    let own = words(text);
+    let share = |part: usize, whole: usize| {
+        f64::from(u32::try_from(part).unwrap_or(0))
+            / f64::from(u32::try_from(whole).unwrap_or(u32::MAX))
+    };
+    known.lines().any(|line| {
+        let its = words(line);
+        let shared = own.intersection(&its).count();
+        shared > 1
+            && share(shared, its.len()) >= OF_LINE
+            && share(shared, own.len()) >= OF_TEXT
+            && frame::denies(text) == frame::denies(line)
+            && has_figures_of(line, text)
+    })
 }
 
 /// Credential by its form, or because the sentence says that it is one.
@@ -194,6 +233,65 @@ fn is_task(words: &Phrases) -> bool {
     words.has(TOLD)
 }
 
+/// List of things to do, or of where somebody stands: over by tomorrow, even when asked for.
+fn is_list(text: &str, words: &Phrases) -> bool {
+    const STANDS: &str = "still open are|still open|offene punkte|offenen punkte|where we are|up for review|todo list|to-do|\
+        den stand|der stand|fehlen noch|is left|are left|remaining are|left to do|next up is|next is the|step 3 of";
+    const HAN: [&str; 9] = [
+        "进度",
+        "第一步",
+        "第二步",
+        "第三步",
+        "还剩",
+        "待办",
+        "还没做",
+        "做到一半",
+        "还差",
+    ];
+    let tickets = text
+        .split_whitespace()
+        .flat_map(|word| word.split(['、', ',', '，']))
+        .filter(|word| {
+            let bare = word.trim_start_matches(|c: char| !c.is_ascii_digit() && c != '#');
+            bare.starts_with('#') && bare[1..].starts_with(|c: char| c.is_ascii_digit())
+        });
+    let numbered = ["1. ", "2. "].iter().all(|mark| text.contains(mark))
+        || ["1) ", "2) "].iter().all(|mark| text.contains(mark));
+    let step = words.near("step|schritt", "of|von", 2) && words.has("done|next|fertig");
+    tickets.count() >= 2
+        || numbered
+        || step
+        || words.has(STANDS)
+        || HAN.iter().any(|word| text.contains(word))
+}
+
+/// Description of code by its names.
+fn describes_code(text: &str, words: &Phrases) -> bool {
+    const DOES: &str = "returns|calls|inherits|extends|implements|takes|wraps|uses|erbt|ruft|liefert|gibt|steckt|in line|in zeile|\
+        is in|are in|function|funktion|klasse|class|method|methode";
+    let name = |word: &str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
+        let mut letters = word.chars();
+        let camel = letters.next().is_some_and(char::is_alphabetic)
+            && word.chars().any(char::is_lowercase)
+            && letters.any(char::is_uppercase)
+            && word.chars().all(char::is_alphanumeric);
+        let snake =
+            word.contains('_') && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let file = [
+            ".rs", ".py", ".ts", ".go", ".js", ".java", ".rb", ".c", ".tsx", ".vue",
+        ]
+        .iter()
+        .any(|ending| word.to_lowercase().ends_with(ending));
+        camel || snake || file
+    };
+    let names = text.split_whitespace().any(name);
+    let han = ["函数", "返回", "逻辑在", "这个类", "方法"];
+    (names && words.has(DOES) && !words.has("must|should|never|always|don't|nie|immer"))
+        || words.has("klasse") && words.has("erbt")
+        || (names && han.iter().any(|word| text.contains(word)))
+}
+
 fn is_structure(text: &str, words: &Phrases, kind: Option<Kind>) -> bool {
     // A rule says what to do; only descriptions are looked at.
     let rule = words.starts("always|never|don't|do not|avoid|use|prefer|when|put|keep|stop")
@@ -212,6 +310,9 @@ fn is_structure(text: &str, words: &Phrases, kind: Option<Kind>) -> bool {
             can be found in|under|liegt in|liegen in|contains|handles|implements|file is|\
             resides in|stored in|is found",
     );
+    if describes_code(text, words) && kind != Some(Kind::Feedback) {
+        return true;
+    }
     if rule && kind != Some(Kind::Project) {
         return false;
     }

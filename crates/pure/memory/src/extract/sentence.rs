@@ -66,7 +66,7 @@ const FOR_NOW: &str = "for now|right now|this time|just this once|just for this|
     before we continue|before you continue|now|in this file|that file|this file|\
     this function|that function|this test|this branch|this session|in this session|\
     temporarily|for a second|erstmal|vorerst|jetzt|gerade|diesmal|nur dieses mal|danach|\
-    in diesem pr|im moment";
+    in diesem pr|im moment|as part of|we are going to|we're going to|i'm going to|i am going to";
 
 /// Phrases that make a sentence stand for longer, whatever else is in it.
 const STANDING: &str = "from now on|always|never again|in future|in the future|going forward|every time|\
@@ -118,7 +118,8 @@ fn sense(line: &str, words: &Phrases) -> Sense {
         when do|when did|whether|have|has|am i|soll|sollen|sollten|warum|wie|was|welche|wer|\
         wo|ist";
     const WAYS: &str = "stop|avoid|quit|refrain|never|not|don't|instead|prefer|use|call me|keep|aufhören|lass|nutze|\
-        verwende|statt|remember|merk|note";
+        verwende|statt|remember|merk|note|memory|memorize|memorise|retain|jot|\
+        vormerken|merken|notieren|notier";
     let ends = line.trim_end_matches(['"', '\'', ')', '”', ' ']);
     // "Could you stop adding emojis?" is a rule in polite form; "can you write a test?" is a
     // request.

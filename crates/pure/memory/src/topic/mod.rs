@@ -120,6 +120,8 @@ pub struct Topic {
     pub author: Option<String>,
     /// Files it was merged from.
     pub sources: Vec<String>,
+    /// Files that say the contrary.
+    pub contradicts: Vec<String>,
     /// Byte offset of the body.
     pub body: usize,
 }
@@ -153,6 +155,7 @@ impl Topic {
             verified: string("verified").and_then(|at| Millis::parse(&at)),
             author: string("author"),
             sources: find("sources").map(strings).unwrap_or_default(),
+            contradicts: find("contradicts").map(strings).unwrap_or_default(),
             body,
         }
     }

@@ -9,6 +9,7 @@
 //! Likeness of texts (`dormouse_text::duplicates`); merging memories that exist ([`crate::dream`]).
 
 use super::{put_index, supersede_in};
+use crate::frame::{Frame, Relation, said};
 use crate::index;
 use crate::snapshot::{Snapshot, is_pinned};
 use crate::topic::{self, Field, Kind, Topic, Triggers};
@@ -111,7 +112,9 @@ pub fn render(memory: &NewMemory) -> String {
 
 /// Looks for the most similar memory and decides where the new one goes.
 pub fn place(snapshot: &Snapshot, memory: &NewMemory) -> Placement {
-    let sketch = Sketch::new(&statement(&memory.description, &memory.body));
+    let own = statement(&memory.description, &memory.body);
+    let sketch = Sketch::new(&own);
+    let frame = Frame::of(said(&own));
     let mut best: Option<(Likeness, f64, SafePath)> = None;
     for (path, file, topic) in snapshot.read_topics() {
         let text = file.text();
@@ -119,8 +122,20 @@ pub fn place(snapshot: &Snapshot, memory: &NewMemory) -> Placement {
         if topic.superseded_by.is_some() {
             continue;
         }
-        let other = Sketch::new(&statement(&topic.description, &text[topic.body..]));
-        let Some(likeness) = sketch.likeness(&other, NEAR) else {
+        let its = statement(&topic.description, &text[topic.body..]);
+        let other = Sketch::new(&its);
+        let alike = sketch.likeness(&other, NEAR);
+        let relation = frame
+            .as_ref()
+            .and_then(|frame| Some(frame.relation(&Frame::of(said(&its))?)));
+        // Words tell less than the frame: one word may be the whole difference, or none of it.
+        let likeness = match (relation, alike) {
+            (_, Some(Likeness::Exact | Likeness::Same)) | (None, _) => alike,
+            (Some(Relation::Same), _) => Some(Likeness::Same),
+            (Some(Relation::Replaces), _) => Some(Likeness::Variant),
+            (Some(Relation::Apart), _) => None,
+        };
+        let Some(likeness) = likeness else {
             continue;
         };
         let overlap = sketch.overlap(&other).jaccard;
@@ -187,7 +202,8 @@ pub fn add(snapshot: &Snapshot, memory: &NewMemory, author: Author, reason: &str
             let mut index_text = snapshot.index();
             let mut memory = memory.clone();
             if overtakes {
-                index_text = supersede_in(&mut transaction, snapshot, other, path, &index_text);
+                let by = (path, memory.origin.as_ref());
+                index_text = supersede_in(&mut transaction, snapshot, other, by, &index_text);
             }
             let mut text = render(&memory);
             // Both stay in force; the new file names the one that it contradicts.

@@ -4,10 +4,12 @@
 //! Adding and merging (`add`); edits of single keys ([`crate::topic`]).
 
 use super::put_index;
+use crate::frame;
 use crate::index;
 use crate::snapshot::{INDEX, PINNED, Snapshot, is_pinned, is_topic};
-use crate::topic::{self, Field};
+use crate::topic::{self, Field, Topic};
 use crate::transaction::{Author, Transaction};
+use crate::trust::Origin;
 use dormouse_guard::paths::{PathRefusal, SafePath};
 
 /// Reason why a wish cannot be turned into a transaction.
@@ -99,13 +101,19 @@ pub(crate) fn supersede_in(
     transaction: &mut Transaction,
     snapshot: &Snapshot,
     old: &SafePath,
-    new: &SafePath,
+    (new, origin): (&SafePath, Option<&Origin>),
     index_text: &str,
 ) -> String {
     let Some(file) = snapshot.get(old) else {
         return index_text.to_owned();
     };
-    let text = topic::edit(&file.text(), &[Field::SupersededBy(Some(new.to_string()))]);
+    let before = file.text();
+    let mut fields = vec![Field::SupersededBy(Some(new.to_string()))];
+    // History has its date: the day on which the newer word was said.
+    if let Some(day) = frame::last_day(&Topic::read(&before), origin) {
+        fields.push(Field::ValidUntil(Some(day)));
+    }
+    let text = topic::edit(&before, &fields);
     let index_text = index::relisted(index_text, old, Some(&file.text()), &text);
     transaction.put(snapshot, old.clone(), text);
     flag_dependents(

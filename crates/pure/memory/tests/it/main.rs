@@ -7,5 +7,6 @@ mod dreams_of_real_folders;
 mod extraction;
 mod imports_of_real_folders;
 mod instructions;
+mod learning;
 mod material;
 mod memory_tool;

@@ -22,7 +22,9 @@ use jiff::civil::Date;
 use std::fmt::Write as _;
 
 /// Most words of a name: enough to recognise the rule in a list, few enough for a file name.
-const NAME_WORDS: usize = 7;
+const NAME_WORDS: usize = 8;
+/// Most characters of a name, for scripts without blanks.
+const LONGEST_NAME: usize = 60;
 /// Most characters of a description: as many as a line of the index may have.
 const LONGEST: usize = 150;
 
@@ -176,20 +178,49 @@ fn application(hit: &Hit, last: Option<Date>, commands: &[String]) -> String {
     }
 }
 
+/// Title: the first clause in the user's own spelling, cut between words.
 fn name(statement: &str) -> String {
-    const SMALL: &str = "the|a|an|to|of|in|on|please|that|and|der|die|das|ein";
-    let words = Phrases::of(statement);
-    let words: Vec<&str> = words
-        .words()
-        .filter(|word| !listed(SMALL, word))
-        .take(NAME_WORDS)
-        .collect();
-    words.join(" ")
+    let clause_ends = |at: usize, letter: char| {
+        let rest = &statement[at + letter.len_utf8()..];
+        // A stop inside a name (`legacy.rs`, `3.13`) ends nothing.
+        let free = rest.is_empty() || rest.starts_with(' ') || !letter.is_ascii();
+        matches!(
+            letter,
+            ',' | ';' | ':' | '.' | '!' | '，' | '；' | '。' | '：'
+        ) && free
+            || letter == '('
+    };
+    // Two words at least: "No, …" has no title before its comma.
+    let long_enough = |at: usize| {
+        let head = &statement[..at];
+        Phrases::of(head).count() >= 3 || head.chars().filter(|c| !c.is_ascii()).count() >= 5
+    };
+    let ends = statement
+        .char_indices()
+        .find(|(at, letter)| clause_ends(*at, *letter) && long_enough(*at));
+    let clause = ends.map_or(statement, |(at, _)| &statement[..at]);
+    let clause = clause.trim_matches(|c: char| c.is_whitespace() || ",;:.!".contains(c));
+    let words: Vec<&str> = clause.split_whitespace().collect();
+    let kept = words.len().min(NAME_WORDS);
+    let mut kept = &words[..kept];
+    // A title does not end in the middle of "in the".
+    while kept.len() > 3
+        && kept
+            .last()
+            .is_some_and(|last| listed(SMALL, &last.to_lowercase()))
+    {
+        kept = &kept[..kept.len() - 1];
+    }
+    show::one_line(&kept.join(" "), LONGEST_NAME)
 }
+
+/// Words that no title ends with.
+const SMALL: &str = "the|a|an|to|of|in|on|with|for|by|at|from|please|that|and|or|is|are|be|our|my|der|die|das|den|dem|ein|\
+    eine|und|oder|mit|von|im|am|zu|auf|für|ist|sind";
 
 fn with_stop(text: &str) -> String {
     let text = text.trim();
-    if text.ends_with(['.', '!', '?', '…']) {
+    if text.ends_with(['.', '!', '?', '…', '。', '！', '？']) {
         text.to_owned()
     } else {
         format!("{text}.")

@@ -1,6 +1,5 @@
 use super::*;
 use crate::extract::span::SpanKind;
-use crate::topic::Kind;
 use crate::trust::Speaker;
 use dormouse_core::units::Millis;
 use pretty_assertions::assert_eq;

@@ -9,18 +9,26 @@ use dormouse_memory::trust::Trust;
 use dormouse_memory::write::{NewMemory, render};
 use dormouse_recall::Work;
 
-const MEMORIES: &str = include_str!("memories.txt");
-const HALVES: [(Half, &str); 2] = [
+/// Memories that a part asks for: the second author's are another company's.
+fn memories(half: Half) -> &'static str {
+    match half {
+        Half::Tuning | Half::Unseen => include_str!("memories.txt"),
+        Half::Second => include_str!("memories_second.txt"),
+    }
+}
+
+const HALVES: [(Half, &str); 3] = [
     (Half::Tuning, include_str!("questions_tuning.txt")),
+    (Half::Second, include_str!("questions_second.txt")),
     (Half::Unseen, include_str!("questions_unseen.txt")),
 ];
 /// Most characters of a description, as extraction writes it.
 const DESCRIPTION: usize = 150;
 
 /// The sixty memories, one file each, named by its id.
-fn store() -> Kit {
+fn store(half: Half) -> Kit {
     let kit = Kit::with(|keeper| keeper.model = None);
-    for fields in lines(MEMORIES) {
+    for fields in lines(memories(half)) {
         let [id, _, kind, name, text] = fields[..] else {
             panic!("{fields:?}");
         };
@@ -81,9 +89,9 @@ fn run(library: &Library, kit: &Kit, half: Half, text: &str) -> (Table, Table) {
 
 #[test]
 fn questions_get_the_memory_that_answers_or_nothing() {
-    let kit = store();
-    let library = Library::of_session(&kit.keeper);
     for (half, text) in HALVES {
+        let kit = store(half);
+        let library = Library::of_session(&kit.keeper);
         let (answered, wrong) = run(&library, &kit, half, text);
         println!("{half:?} answered{answered}");
         println!("{half:?} wrong   {wrong}");
@@ -100,7 +108,8 @@ fn questions_get_the_memory_that_answers_or_nothing() {
 }
 
 /// By half: a language, its questions answered at least, and wrong answers at most.
-const BOUNDS: [[(&str, usize, usize); 4]; 2] = [
-    [("en", 7, 3), ("de", 3, 2), ("zh", 4, 4), ("cross", 0, 1)],
-    [("en", 5, 4), ("de", 2, 2), ("zh", 4, 1), ("cross", 1, 0)],
+const BOUNDS: [[(&str, usize, usize); 4]; 3] = [
+    [("en", 19, 4), ("de", 8, 2), ("zh", 8, 2), ("cross", 5, 0)],
+    [("en", 29, 5), ("de", 8, 4), ("zh", 14, 2), ("cross", 10, 0)],
+    [("en", 11, 4), ("de", 7, 2), ("zh", 10, 4), ("cross", 5, 0)],
 ];
