@@ -219,7 +219,7 @@ fn commits_are_looked_up_in_the_repository() {
     assert_eq!(look(&kit, &text(&hash)), Mark::Fresh);
     // Short, and with a letter: ten digits alone are a number.
     let letter = hash.find(|digit: char| digit.is_ascii_alphabetic());
-    let short = &hash[..letter.unwrap_or_default().max(9) + 1];
+    let short = &hash[..=letter.unwrap_or_default().max(9)];
     assert_eq!(look(&kit, &text(short)), Mark::Fresh);
     let gone = look(&kit, &text(made_up));
     assert!(matches!(gone, Mark::Stale { .. }), "{gone:?}");
