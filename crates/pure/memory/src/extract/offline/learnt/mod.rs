@@ -9,7 +9,7 @@
 //! is judged the same everywhere.
 //!
 //! # Not here
-//! Sentences that are quoted, asked or supposed ([`super::super::sentence`]) and sorts that are never
+//! Sentences that are quoted, asked or supposed (`sentence.rs`) and sorts that are never
 //! saved ([`super::super::never`]): both are told by rules, whatever the weights say.
 
 mod signs;
