@@ -1,4 +1,4 @@
-//! What a question asks for, and whether a memory can tell it.
+//! The thing that a question asks for, and whether a memory can tell it.
 //!
 //! # Model
 //! "Who owns the search service" and "which port has the search service" share their words with the
@@ -94,7 +94,7 @@ const SORTS: [&Sort; 5] = [&WHO, &WHEN, &WHERE, &COUNT, &WHY];
 const THING: &str = "what which what's how welche welcher welches welchen welchem was wie";
 const THING_HAN: [&str; 6] = ["什么", "哪个", "哪种", "啥", "怎么", "吗"];
 
-/// What a question asks for.
+/// The thing that a question asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     sorts: [bool; SORTS.len()],

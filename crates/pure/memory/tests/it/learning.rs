@@ -166,14 +166,17 @@ fn the_weights_are_those_that_the_sentences_teach() {
         fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(table), &text).unwrap();
         return;
     }
-    // Other machines round otherwise in the last place.
-    let (before, now): (Vec<_>, Vec<_>) = (rows(TABLE).collect(), rows(&text).collect());
-    let close = before
-        .iter()
-        .zip(&now)
-        .all(|(a, b)| a.0 == b.0 && a.1.iter().zip(b.1).all(|(a, b)| (a - b).abs() <= 1));
-    assert!(
-        close && before.len() == now.len(),
-        "LEARN=1 writes them again"
-    );
+    // Other machines round otherwise in the last place, and a weight at the edge may be left out.
+    let (before, now): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        (rows(TABLE).collect(), rows(&text).collect());
+    let figures = |table: &BTreeMap<&str, [i16; SORTS.len()]>, name| table.get(name).copied();
+    for name in before.keys().chain(now.keys()) {
+        let both = (figures(&before, *name), figures(&now, *name));
+        let close = match both {
+            (Some(a), Some(b)) => a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1),
+            (Some(one), None) | (None, Some(one)) => one.iter().all(|figure| figure.abs() <= 9),
+            (None, None) => true,
+        };
+        assert!(close, "LEARN=1 writes them again: {name} {both:?}");
+    }
 }

@@ -43,7 +43,7 @@ pub struct Proposal {
     pub memory: NewMemory,
     /// Cue that the sentence fits.
     pub cue: Cue,
-    /// Statement that it was made of, in the user's words.
+    /// Sentence it was taken from, as it was typed.
     pub words: String,
 }
 
@@ -52,9 +52,9 @@ pub struct Proposal {
 pub fn extract(spans: &[Span], snapshot: &Snapshot, known: &[&str]) -> Vec<Proposal> {
     let mut found: Vec<Proposal> = Vec::new();
     for span in spans.iter().filter(|span| span.is_users()) {
-        for (hit, reason) in hits(&span.text) {
+        for Found { hit, words, reason } in hits(&span.text) {
             let with_reason = shape::memory(&hit, reason.as_deref(), span);
-            // What follows may not be kept; the statement before it still is.
+            // The sentence behind may be one that is never kept; the statement before it still is.
             let memory = if is_wanted(&hit, &with_reason, known) {
                 with_reason
             } else {
@@ -67,7 +67,7 @@ pub fn extract(spans: &[Span], snapshot: &Snapshot, known: &[&str]) -> Vec<Propo
                 found.push(Proposal {
                     memory,
                     cue: hit.cue,
-                    words: hit.statement,
+                    words,
                 });
             }
         }
@@ -91,8 +91,17 @@ const CARRIED: f32 = 0.35;
 /// are told, not stated.
 const WORDS: RangeInclusive<usize> = 4..=60;
 
-/// Statements of a message, each with the sentence that gives its reason.
-fn hits(text: &str) -> Vec<(Hit, Option<String>)> {
+/// Statement of a message.
+struct Found {
+    hit: Hit,
+    /// Sentence as it was typed.
+    words: String,
+    /// Sentence behind it that gives its reason.
+    reason: Option<String>,
+}
+
+/// Statements of a message.
+fn hits(text: &str) -> Vec<Found> {
     let sentences = sentences(text);
     let mut found = Vec::new();
     let mut in_task = false;
@@ -114,19 +123,28 @@ fn hits(text: &str) -> Vec<(Hit, Option<String>)> {
         if let Some(hit) = hit {
             // A reason belongs to its rule; alone it would be a memory without a subject.
             let reason = rest.next_if(|next| gives_a_reason(next) || goes_with_it(next));
-            found.push((hit, reason.map(|next| next.text.clone())));
+            found.push(Found {
+                hit,
+                words: sentence.text.clone(),
+                reason: reason.map(|next| next.text.clone()),
+            });
         }
     }
     // Two halves that say little alone may say something together.
-    if found.is_empty() && sentences.len() > 1 {
-        let asserted = sentences
-            .iter()
-            .all(|sentence| sentence.sense == Sense::Asserted);
-        found.extend(
-            weighed(text.trim(), learnt::judge(text), SURE_TOGETHER)
-                .filter(|_| asserted)
-                .map(|hit| (hit, None)),
-        );
+    let all_asserted = || {
+        let mut senses = sentences.iter().map(|sentence| sentence.sense);
+        senses.all(|sense| sense == Sense::Asserted)
+    };
+    if found.is_empty()
+        && sentences.len() > 1
+        && all_asserted()
+        && let Some(hit) = weighed(text.trim(), learnt::judge(text), SURE_TOGETHER)
+    {
+        found.push(Found {
+            words: hit.statement.clone(),
+            hit,
+            reason: None,
+        });
     }
     found
 }
@@ -162,7 +180,7 @@ fn weighed(text: &str, judged: learnt::Judgement, least: f32) -> Option<Hit> {
     })
 }
 
-/// What a wish to be remembered is about, if it is worth that.
+/// Content of a wish to be remembered, if it is worth that.
 fn wished(text: &str) -> Option<Hit> {
     let about = wishes::about(text)?;
     let hit = weighed(about, learnt::judge(about), SURE_IF_ASKED)?;

@@ -32,12 +32,12 @@ pub const SORTS: [Option<Kind>; 5] = [
     Some(Kind::Reference),
 ];
 
-/// What the weights say of a sentence.
+/// Verdict of the weights on a sentence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
     /// Probability, from 0 to 1, that it is worth keeping.
     pub worth: f32,
-    /// What it would be kept as.
+    /// Type that it would be kept as.
     pub kind: Kind,
 }
 
