@@ -105,10 +105,18 @@ impl Route {
             (&Method::GET | &Method::HEAD, "/healthz") => Ok(Self::Health),
             (&Method::GET, "/metrics") => Ok(Self::Metrics),
             (&Method::CONNECT, _) => Err(Refusal::NotFound),
+            // A path that climbs could leave the upstream's prefix.
+            (_, path) if climbs(path) => Err(Refusal::NotFound),
             (_, path) if path.starts_with("/v1/") || path.starts_with("/api/") => Ok(Self::Other),
             _ => Err(Refusal::NotFound),
         }
     }
+}
+
+/// True if a segment of a path, written as such or by its codes, leads upwards.
+fn climbs(path: &str) -> bool {
+    path.split('/')
+        .any(|segment| segment.to_ascii_lowercase().replace("%2e", ".") == "..")
 }
 
 impl Shared {
@@ -271,7 +279,8 @@ impl Shared {
                 return Ok((data, held));
             }
             if whole.is_empty() {
-                whole.reserve(announced.min(limit));
+                // More is taken as it comes: an announcement costs the client nothing.
+                whole.reserve(announced.min(limit).min(64 * UNIT));
             }
             whole.extend_from_slice(&data);
         }

@@ -62,8 +62,8 @@ pub struct Args {
     #[arg(long, value_name = "BYTES")]
     max_body: Option<usize>,
     /// Requests at once
-    #[arg(long, value_name = "N")]
-    max_requests: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_requests: Option<u32>,
     /// Seconds that running answers have to end when the gateway stops
     #[arg(long, value_name = "SECONDS")]
     drain: Option<u64>,
@@ -76,7 +76,10 @@ impl Args {
             body: self.max_body.unwrap_or(usual.body),
             // Room for one body of the largest size at least.
             bodies: usual.bodies.max(self.max_body.unwrap_or(0)),
-            requests: self.max_requests.unwrap_or(usual.requests),
+            requests: self
+                .max_requests
+                .and_then(|most| usize::try_from(most).ok())
+                .unwrap_or(usual.requests),
             drain: self.drain.map_or(usual.drain, Duration::from_secs),
             ..usual
         }
