@@ -11,9 +11,9 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Commands that can be typed on the screen: they print and end, and leave the terminal alone.
-const COMMANDS: [&str; 18] = [
-    "config", "context", "doctor", "dream", "eval", "extract", "gc", "guard", "log", "memory",
-    "recall", "replay", "rewind", "search", "sessions", "stats", "usage", "view",
+const COMMANDS: [&str; 17] = [
+    "config", "context", "doctor", "dream", "eval", "extract", "gc", "log", "memory", "recall",
+    "replay", "rewind", "search", "sessions", "stats", "usage", "view",
 ];
 
 /// Runner of command lines on the machine and with the settings of this process.
@@ -44,6 +44,15 @@ impl Captured {
             .is_none_or(|name| !COMMANDS.contains(&name.as_str()))
         {
             return ("this command runs in a shell only".to_owned(), true);
+        }
+        // The keyboard belongs to the screen: a command that reads it would never end.
+        if words.iter().any(|word| word == "-")
+            || words.starts_with(&["memory".into(), "tool".into()])
+        {
+            return (
+                "what it reads cannot be typed here; run it in a shell".to_owned(),
+                true,
+            );
         }
         let command = help::fitted(Cli::command(), columns);
         let line = std::iter::once("dormouse").chain(words.iter().map(String::as_str));
@@ -132,6 +141,8 @@ mod tests {
             |line: &str| captured.run(&line.split(' ').map(str::to_owned).collect::<Vec<_>>(), 60);
         let (text, failed) = run("context --nonsense");
         assert!(failed && text.contains("--nonsense"), "{text}");
+        let (text, failed) = run("memory add -");
+        assert!(failed && text.contains("in a shell"), "{text}");
         let (text, failed) = run("acp");
         assert!(failed && text.contains("shell only"), "{text}");
     }

@@ -65,7 +65,7 @@ pub use memories::{
     ImportAsk, ImportReport, InboxList, IndexMended, IndexMending, IndexState, Instruction, Kept,
     LeftOutside, ListFilter, MemoryCounts, MemoryDraft, MemoryEdited, MemoryList, MemoryRow,
     MemoryShown, MemoryStatus, Moved, NameError, NewMemoryText, PromptSection, Purge, Remedy,
-    Remembered, Spending, ToolAnswer, Undone, WaitingItem,
+    Remembered, Spending, ToolAnswer, Undone, WaitingItem, may_be_shown,
 };
 pub use opening::{Resume, SessionTexts};
 pub use permissions::{CallText, Judged, Permissions};

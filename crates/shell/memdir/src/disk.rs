@@ -40,6 +40,8 @@ pub(crate) const WRITE: &str = ".journal/write";
 pub(crate) const INBOX: &str = ".inbox";
 pub(crate) const CACHE_FOLDER: &str = ".cache";
 pub(crate) const CACHE: &str = ".cache/recall.index";
+/// Texts that sessions of other agents were given.
+pub(crate) const GUESTS: &str = ".cache/guests";
 /// Created and removed to force the removal of another file to disk; named like a temporary file,
 /// so that one left by a crash is not taken for a memory.
 const SETTLE: &str = ".dormouse-settle.tmp";

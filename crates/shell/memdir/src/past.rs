@@ -5,7 +5,7 @@
 
 use crate::commit::{OUTSIDE, gap};
 use crate::dir::MemoryDir;
-use crate::disk::{CACHE, JOURNAL};
+use crate::disk::{CACHE, GUESTS, JOURNAL};
 use crate::error::MemdirError;
 use crate::log::History;
 use bytes::Bytes;
@@ -166,6 +166,10 @@ impl MemoryDir {
         }
         // The cached index has the words of the file.
         self.disk.remove_durably(Path::new(CACHE))?;
+        // So has what sessions of other agents were given.
+        for name in self.disk.list_names(Path::new(GUESTS))? {
+            self.disk.remove_durably(&Path::new(GUESTS).join(name))?;
+        }
         Ok(removed)
     }
 

@@ -12,8 +12,11 @@ use dormouse_agent::{AgentAsk, AgentError, open, rewind_points};
 use dormouse_core::id::{RecordId, Seq, SessionId};
 use dormouse_host::{Host, HostError};
 use dormouse_tui::{Gauge, Looks, Opened, Printed, ServiceFuture, Services, Start, Theme};
+use std::io;
 use std::process::Stdio;
 use std::sync::Arc;
+use tokio::io::AsyncReadExt as _;
+use tokio::process::Command;
 
 /// Bytes of a shell line's output that are shown, from its end: some screens.
 const MOST_OUTPUT: usize = 64 * 1024;
@@ -165,7 +168,7 @@ impl Services for Door {
     fn shell(&self, line: String) -> ServiceFuture<Printed> {
         let folder = self.host.places().current_dir.clone();
         Box::pin(async move {
-            let mut shell = tokio::process::Command::new("sh");
+            let mut shell = Command::new("sh");
             // Both outputs in one, in order.
             shell
                 .arg("-c")
@@ -175,25 +178,12 @@ impl Services for Door {
             shell
                 .current_dir(folder)
                 .stdin(Stdio::null())
+                .stdout(Stdio::piped())
                 .kill_on_drop(true);
-            match shell.output().await {
-                Ok(output) => {
-                    let cut = output.stdout.len().saturating_sub(MOST_OUTPUT);
-                    let mut text = String::from_utf8_lossy(&output.stdout[cut..]).into_owned();
-                    if cut > 0 {
-                        text = format!("… {cut} bytes before this\n{text}");
-                    }
-                    if let Some(code) = output.status.code().filter(|code| *code != 0) {
-                        text = format!("{}\nexit code {code}", text.trim_end());
-                    }
-                    let failed = !output.status.success();
-                    Printed { text, failed }
-                }
-                Err(error) => Printed {
-                    text: format!("the shell cannot be started: {error}"),
-                    failed: true,
-                },
-            }
+            printed_by(shell).await.unwrap_or_else(|error| Printed {
+                text: format!("the shell cannot be started: {error}"),
+                failed: true,
+            })
         })
     }
 
@@ -235,4 +225,35 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     });
     started.ok()?;
     result.await.ok()
+}
+
+/// Output of a shell line, its end only: a line that prints for ever must not fill the memory.
+async fn printed_by(mut shell: Command) -> io::Result<Printed> {
+    let mut child = shell.spawn()?;
+    let (mut kept, mut cut) = (Vec::new(), 0);
+    if let Some(mut output) = child.stdout.take() {
+        let mut piece = vec![0; MOST_OUTPUT];
+        loop {
+            let count = output.read(&mut piece).await?;
+            if count == 0 {
+                break;
+            }
+            kept.extend_from_slice(&piece[..count]);
+            let over = kept.len().saturating_sub(MOST_OUTPUT);
+            kept.drain(..over);
+            cut += over;
+        }
+    }
+    let status = child.wait().await?;
+    let mut text = String::from_utf8_lossy(&kept).into_owned();
+    if cut > 0 {
+        text = format!("… {cut} bytes before this\n{text}");
+    }
+    if let Some(code) = status.code().filter(|code| *code != 0) {
+        text = format!("{}\nexit code {code}", text.trim_end());
+    }
+    Ok(Printed {
+        text,
+        failed: !status.success(),
+    })
 }

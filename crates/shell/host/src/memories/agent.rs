@@ -27,6 +27,12 @@ use serde::Serialize;
 /// Reason for the journal and the inbox.
 const REASON: &str = "an agent asked to keep it";
 
+/// True if the text of a memory may be shown to an agent: one that stems from a tool or a page waits
+/// for the user.
+pub fn may_be_shown(text: &str) -> bool {
+    Topic::read(text).trust.is_none_or(Trust::is_recalled)
+}
+
 /// Outcome of an agent's wish to keep something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "outcome")]

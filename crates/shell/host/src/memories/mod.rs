@@ -23,7 +23,7 @@ mod tool;
 mod wording;
 
 pub use add::{CredentialIn, NewMemoryText, Remembered};
-pub use agent::{AgentForgot, AgentRemembered};
+pub use agent::{AgentForgot, AgentRemembered, may_be_shown};
 pub use check::{Check, Finding, Remedy};
 pub use edit::{FieldChanges, MemoryDraft, MemoryEdited};
 pub use forget::{Forgotten, Moved, Purge};

@@ -22,12 +22,27 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 /// Resources of one page.
 const PAGE: usize = 500;
 
+/// Subscriptions of one session at most; each is a task that watches.
+const MOST_SUBSCRIBED: usize = 100;
+
+/// Watchers of resources that a client of the older era subscribed to, ended with its session.
+#[derive(Default)]
+struct Subscribed(Mutex<HashMap<String, JoinHandle<()>>>);
+
+impl Drop for Subscribed {
+    fn drop(&mut self) {
+        let watchers = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for watcher in watchers.values() {
+            watcher.abort();
+        }
+    }
+}
+
 /// Memory as a server. Clones share the host and the subscriptions.
 #[derive(Clone)]
 pub(super) struct MemoryServer {
     memory: Arc<Memory>,
-    /// Watchers of resources that a client of the older era subscribed to.
-    subscribed: Arc<Mutex<HashMap<String, JoinHandle<()>>>>,
+    subscribed: Arc<Subscribed>,
 }
 
 impl MemoryServer {
@@ -37,6 +52,14 @@ impl MemoryServer {
     ) -> Self {
         Self {
             memory: Arc::new(Memory::new(open, session)),
+            subscribed: Arc::default(),
+        }
+    }
+
+    /// The same memory for another session, with subscriptions of its own.
+    pub(super) fn for_session(&self) -> Self {
+        Self {
+            memory: Arc::clone(&self.memory),
             subscribed: Arc::default(),
         }
     }
@@ -199,6 +222,15 @@ impl ServerHandler for MemoryServer {
                 None,
             ));
         }
+        let mut subscribed = self
+            .subscribed
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if subscribed.len() >= MOST_SUBSCRIBED && !subscribed.contains_key(&uri) {
+            let most = format!("a session may subscribe to {MOST_SUBSCRIBED} memories at most");
+            return Err(ErrorData::invalid_request(most, None));
+        }
         let memory = Arc::clone(&self.memory);
         let watched = uri.clone();
         let task = tokio::spawn(async move {
@@ -210,10 +242,6 @@ impl ServerHandler for MemoryServer {
                 }
             }
         });
-        let mut subscribed = self
-            .subscribed
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = subscribed.insert(uri, task) {
             before.abort();
         }
@@ -227,6 +255,7 @@ impl ServerHandler for MemoryServer {
     ) -> Result<(), ErrorData> {
         let mut subscribed = self
             .subscribed
+            .0
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         if let Some(task) = subscribed.remove(&request.uri) {

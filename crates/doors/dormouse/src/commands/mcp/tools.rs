@@ -4,7 +4,7 @@ use dormouse_core::fragment::{neutralise, one_line};
 use dormouse_core::show;
 use dormouse_host::{
     AgentForgot, AgentRemembered, Host, HostError, Kind, ListFilter, MemoryFound, Near,
-    NewMemoryText, RecallQuestion, Which, Work,
+    NewMemoryText, RecallQuestion, Which, Work, may_be_shown,
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
@@ -170,7 +170,9 @@ impl Memory {
             return Ok(Some(neutralise(&index.unwrap_or_default())));
         }
         match host.memory_file(&path) {
-            Ok(Some(text)) if is_memory(&path) && is_shown(&text) => Ok(Some(neutralise(&text))),
+            Ok(Some(text)) if is_memory(&path) && may_be_shown(&text) => {
+                Ok(Some(neutralise(&text)))
+            }
             Ok(_) => Ok(None),
             Err(error) => Err(said(&error)),
         }
@@ -200,15 +202,6 @@ fn is_memory(path: &str) -> bool {
 
 fn is_recalled(trust: Option<&str>) -> bool {
     !matches!(trust, Some("external" | "tool-output"))
-}
-
-/// True if an agent may read a memory: one that stems from a tool or a page waits for the user.
-fn is_shown(text: &str) -> bool {
-    let head = text.split("\n---").next().unwrap_or_default();
-    let mut lines = head
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("trust:"));
-    lines.all(|trust| is_recalled(Some(trust.trim())))
 }
 
 fn said(error: &HostError) -> String {
@@ -401,9 +394,12 @@ mod tests {
 
     #[test]
     fn a_memory_of_a_tool_is_not_shown() {
-        assert!(is_shown(
+        assert!(may_be_shown(
             "---\nname: a\ntrust: assistant\n---\ntrust: external\n"
         ));
-        assert!(!is_shown("---\nname: a\ntrust: external\n---\nx\n"));
+        for trust in ["external", "\"external\"", "tool-output", "unheard-of"] {
+            let text = format!("---\nname: a\ntrust: {trust}\n---\nx\n");
+            assert!(!may_be_shown(&text), "{trust}");
+        }
     }
 }

@@ -15,16 +15,22 @@ use http_body_util::{BodyExt as _, Empty};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpListener;
 
 /// Pages of this machine itself, such as an inspector of servers.
 const ORIGINS: [&str; 3] = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
+
+/// Pause behind a connection that could not be accepted.
+const PAUSE: Duration = Duration::from_millis(5);
+/// Time for the head of a request.
+const HEAD: Duration = Duration::from_secs(30);
 
 type Service = StreamableHttpService<MemoryServer, LocalSessionManager>;
 
@@ -54,17 +60,22 @@ pub(super) async fn serve(
         config = config.disable_allowed_hosts();
     }
     let sessions = LocalSessionManager::default().into();
-    let service = StreamableHttpService::new(move || Ok(server.clone()), sessions, config);
+    let service = StreamableHttpService::new(move || Ok(server.for_session()), sessions, config);
     let key = key.map(Arc::<str>::from);
     loop {
-        // A connection that fails to be accepted is the client's loss.
+        // A connection that fails to be accepted is the client's loss. A pause, since a process
+        // without a free descriptor fails again at once.
         let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(PAUSE).await;
             continue;
         };
         let (service, key) = (service.clone(), key.clone());
         tokio::spawn(async move {
             let answer = service_fn(move |request| answer(service.clone(), key.clone(), request));
-            let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), answer);
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEAD)
+                .serve_connection(TokioIo::new(stream), answer);
             connection.await.ok()
         });
     }
