@@ -264,12 +264,18 @@ fn a_hundred_hooks_at_once_lose_nothing_while_a_dream_runs() {
     });
     let answers = answers.into_inner().unwrap();
     assert_eq!(answers.len(), 100);
-    let shared = answers.iter().filter(|(session, _)| session == "shared");
-    assert_eq!(shared.filter(|(_, given)| *given).count(), 1);
-    let own = answers.iter().filter(|(session, _)| session != "shared");
-    assert_eq!(own.filter(|(_, given)| *given).count(), 50);
+    let given = |shared: bool| {
+        let of = answers
+            .iter()
+            .filter(|(session, _)| (session == "shared") == shared);
+        of.filter(|(_, given)| *given).count()
+    };
+    // Once, or again where a hook waited too long for another of its session; never not at all.
+    assert!((1..50).contains(&given(true)), "{}", given(true));
+    assert_eq!(given(false), 50);
     transcript(&machine, "shared", &[QUESTION]);
     let stats = machine.json("stats --json");
-    assert_eq!(stats["hooks"]["answers"], 51, "{}", stats["hooks"]);
-    assert_eq!(stats["hooks"]["memories"], 51, "{}", stats["hooks"]);
+    let all = given(true) + given(false);
+    assert_eq!(stats["hooks"]["answers"], all, "{}", stats["hooks"]);
+    assert_eq!(stats["hooks"]["memories"], all, "{}", stats["hooks"]);
 }
