@@ -27,8 +27,8 @@ use dormouse_drive::{
     Command, CompactWish, Config, DriveError, Driver, LogStart, NoHookPoints, Notice, Role,
     RunsAll, SessionFiles,
 };
-use dormouse_model::Params;
-use dormouse_sim::{ConfigError, SimConfig, Simulator, Switches, TokenizerConfig};
+use dormouse_model::{Caching, Capabilities, Params};
+use dormouse_sim::{CacheMode, ConfigError, SimConfig, Simulator, Switches, TokenizerConfig};
 use dormouse_system::Clock;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -69,8 +69,8 @@ pub struct RunOptions {
     pub explain: bool,
     /// True if no fork gets an answer.
     pub offline: bool,
-    /// True if the provider keeps every prefix for ever.
-    pub perfect_cache: bool,
+    /// Cache of the provider.
+    pub cache: CacheMode,
     /// Steps, counted from one, at whose end the run compacts, beside the policy's triggers.
     pub compact_after: Vec<usize>,
     /// Settings of the session.
@@ -87,7 +87,7 @@ impl RunOptions {
             window: None,
             explain: false,
             offline: false,
-            perfect_cache: false,
+            cache: CacheMode::Marked,
             compact_after: Vec::new(),
             settings: Arc::new(Settings::default()),
             wanted: Arc::default(),
@@ -272,7 +272,7 @@ impl<'a> Runner<'a> {
         let simulator = Simulator::new(SimConfig {
             window: options.window.map(Tokens::get),
             switches: Switches {
-                perfect_cache: options.perfect_cache,
+                cache: options.cache,
                 ..Switches::default()
             },
             tokenizer: TokenizerConfig {
@@ -430,7 +430,14 @@ fn open(
             project: script.project.clone(),
         },
         line: LineContext::default(),
-        capabilities: asker.capabilities(&script.model),
+        capabilities: Capabilities {
+            caching: if options.cache == CacheMode::Automatic {
+                Caching::Automatic
+            } else {
+                Caching::Markers
+            },
+            ..asker.capabilities(&script.model)
+        },
         model: script.model.to_string(),
         models: Arc::clone(models),
         params,

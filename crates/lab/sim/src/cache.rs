@@ -11,6 +11,7 @@
 //! Not here: the digest of a prefix (see [`crate::prompt`]), and prices.
 
 use crate::blocks::Ttl;
+use crate::config::CacheMode;
 use crate::digest::Digest;
 use crate::prompt::{Position, Prompt};
 use dormouse_core::units::{Millis, Tokens};
@@ -69,14 +70,13 @@ impl Billing {
 pub(crate) struct Cache {
     entries: HashMap<Digest, Entry>,
     commits: u64,
-    /// Keeps every prefix for ever, see `Switches::perfect_cache`.
-    perfect: bool,
+    mode: CacheMode,
 }
 
 impl Cache {
-    pub(crate) fn new(perfect: bool) -> Self {
+    pub(crate) fn new(mode: CacheMode) -> Self {
         Self {
-            perfect,
+            mode,
             ..Self::default()
         }
     }
@@ -93,10 +93,28 @@ impl Cache {
         }
     }
 
+    /// The longest prefix that is warm is read; the rest is plain input.
+    fn look_automatically(&self, prompt: &Prompt, minimum: u64, now: Millis) -> Billing {
+        let warm = |position: &Position| {
+            let entry = self.entries.get(&position.digest);
+            position.tokens >= minimum && entry.is_some_and(|entry| entry.is_readable(now))
+        };
+        let hit = prompt.positions.iter().rposition(warm);
+        let read = hit.map_or(0, |at| prompt.positions[at].tokens);
+        Billing {
+            read,
+            input: prompt.tokens - read,
+            hit,
+            ..Billing::default()
+        }
+    }
+
     /// The billing of a request, without changing anything.
     pub(crate) fn look(&self, prompt: &Prompt, minimum: u64, now: Millis) -> Billing {
-        if self.perfect {
-            return self.look_perfectly(prompt);
+        match self.mode {
+            CacheMode::Perfect => return self.look_perfectly(prompt),
+            CacheMode::Automatic => return self.look_automatically(prompt, minimum, now),
+            CacheMode::Marked => {}
         }
         let positions = &prompt.positions;
         let is_breakpoint =
@@ -157,7 +175,7 @@ impl Cache {
         // Entries inside the read prefix are used too, and live on.
         let read = billing.hit.map_or(0, |at| at + 1);
         let (warm, cold) = prompt.positions.split_at(read);
-        if self.perfect {
+        if self.mode == CacheMode::Perfect {
             let entry = Entry {
                 ttl: Ttl::OneHour,
                 readable_from: now,
@@ -177,7 +195,11 @@ impl Cache {
             }
         }
         for position in cold {
-            if let Some(ttl) = position.marker.filter(|_| position.tokens >= minimum) {
+            let ttl = match self.mode {
+                CacheMode::Automatic => Some(Ttl::FiveMinutes),
+                CacheMode::Marked | CacheMode::Perfect => position.marker,
+            };
+            if let Some(ttl) = ttl.filter(|_| position.tokens >= minimum) {
                 self.write(position.digest, ttl, now, first_byte);
             }
         }

@@ -252,9 +252,8 @@ pub struct Switches {
     pub require_auth: bool,
     /// Names the table does not list are served as the entry `unknown`.
     pub accept_unknown_models: bool,
-    /// Every prefix that was ever sent is read from the cache, whatever its age, its length and its
-    /// distance from a marker; all that is new is written.
-    pub perfect_cache: bool,
+    /// Prefixes that the cache keeps, and what writing them costs.
+    pub cache: CacheMode,
 }
 
 impl Default for Switches {
@@ -266,9 +265,24 @@ impl Default for Switches {
             threads: ThreadRefusal::Unsupported,
             require_auth: true,
             accept_unknown_models: false,
-            perfect_cache: false,
+            cache: CacheMode::Marked,
         }
     }
+}
+
+/// Prefixes that the cache keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheMode {
+    /// Those that a request marks, written at the price of writing: the documented rules.
+    #[default]
+    Marked,
+    /// Every prefix beyond the minimum for five minutes, markers ignored; writing costs what input
+    /// costs, as with providers that cache by themselves.
+    Automatic,
+    /// Every prefix for ever, whatever its age, its length and its distance from a marker; all that
+    /// is new is written.
+    Perfect,
 }
 
 /// Enforcement of bound thinking.

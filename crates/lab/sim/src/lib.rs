@@ -44,7 +44,7 @@ mod write;
 pub use answer::{AnswerBlock, FOLDER, SideAnswer, SimAnswer, StopReason};
 pub use cache::Billing;
 pub use config::{
-    AnswerConfig, BindingMode, ConfigError, FaultRule, Limits, OpenAiConfig, SimConfig, Switches,
+    AnswerConfig, BindingMode, CacheMode, ConfigError, FaultRule, Limits, OpenAiConfig, SimConfig, Switches,
     ThreadRefusal, TokenizerConfig,
 };
 pub use error::{ApiError, ErrorKind};

@@ -144,7 +144,7 @@ impl Simulator {
     pub fn new(config: SimConfig) -> Result<Self, ConfigError> {
         let table = config.model_table()?;
         let state = State {
-            cache: Cache::new(config.switches.perfect_cache),
+            cache: Cache::new(config.switches.cache),
             limits: LimitStore::new(config.limits),
             diagnostics: Diagnostics::default(),
             chats: openai::ChatCache::default(),

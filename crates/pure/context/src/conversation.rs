@@ -11,7 +11,7 @@ mod changes;
 mod from_log;
 mod manifests;
 
-use crate::distil::Book;
+use crate::distil::{Book, Fetches};
 use crate::economy::{Compacted, Estimators, Prior};
 use crate::evidence::{self, EvidenceLimits, pages};
 use crate::target::Target;
@@ -125,6 +125,14 @@ impl Conversation {
         StateChange::Fact {
             name: ECONOMY.to_owned(),
             value: serde_json::to_value(known).unwrap_or_default(),
+        }
+    }
+
+    /// State change that starts a new session with what its project's earlier ones fetched again.
+    pub fn fetched_earlier(earlier: Fetches) -> StateChange {
+        StateChange::Fact {
+            name: DISTIL.to_owned(),
+            value: serde_json::to_value(Book::starting_from(earlier)).unwrap_or_default(),
         }
     }
 

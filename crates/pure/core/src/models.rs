@@ -53,6 +53,16 @@ impl ModelTable {
         table
     }
 
+    /// The same models where writing the cache costs what input costs.
+    #[must_use]
+    pub fn with_free_writes(&self) -> Self {
+        let mut table = self.clone();
+        for model in table.models.values_mut().chain([&mut table.unknown]) {
+            model.prices = model.prices.as_ref().map(Prices::with_free_writes);
+        }
+        table
+    }
+
     /// Table compiled into the program.
     pub fn builtin() -> &'static Self {
         // A test parses the data, so this cannot fail in a tested build. Should it fail anyway,

@@ -162,7 +162,7 @@ impl Driver {
 
     /// This session's entry in the lessons of its project.
     fn lessons(&self) -> Option<SaveFile> {
-        let known = self.conversation.economy();
+        let known = (self.conversation.economy(), self.conversation.distil_book());
         let lessons = Lessons::of(&self.config.session, known, self.now);
         Some(SaveFile {
             place: SavePlace::Lessons(self.config.place.lessons()),

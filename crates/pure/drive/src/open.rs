@@ -182,9 +182,13 @@ impl Driver {
         // Only for a new session: a resumed one has figures of its own in the log.
         let lessons = self.config.lessons.take();
         // Unreadable lessons are ignored: the policy learns anew.
-        let prior = lessons.and_then(|bytes| Lessons::read(&bytes).prior());
-        if let Some(prior) = prior {
+        let lessons = lessons.map_or_else(Lessons::default, |bytes| Lessons::read(&bytes));
+        if let Some(prior) = lessons.prior() {
             self.note(Conversation::prior(&prior))?;
+        }
+        let fetches = lessons.fetches();
+        if !fetches.is_empty() {
+            self.note(Conversation::fetched_earlier(fetches))?;
         }
         self.announce_prefix(None);
         Ok(())

@@ -328,6 +328,10 @@ fn caches_that_are_none_or_perfect_change_the_bill() {
     let (usual, _) = cost("");
     let (without, flat) = cost("--no-cache");
     let (perfect, kept) = cost("--perfect-cache");
+    let (automatic, unmarked) = cost("--automatic-cache");
+    // Writing is free there, and nothing is written at its price.
+    assert!(automatic < usual, "{automatic} {usual}");
+    assert_eq!(unmarked["cache_write_tokens"], 0, "{unmarked}");
     assert!(
         perfect <= usual && usual * 3.0 < without,
         "{perfect} {usual} {without}"

@@ -431,7 +431,7 @@ fn hidden_tool_tokens_are_added_once() {
 fn a_perfect_cache_reads_every_prefix_that_was_ever_sent() {
     let mut world = World::with(SimConfig {
         switches: dormouse_sim::Switches {
-            perfect_cache: true,
+            cache: dormouse_sim::CacheMode::Perfect,
             ..config().switches
         },
         ..config()
@@ -453,4 +453,34 @@ fn a_perfect_cache_reads_every_prefix_that_was_ever_sent() {
     let [read, _, written, input] = world.bill(&said(&["abc", "xy"]));
     assert_eq!((written, input), (2, 0));
     assert_eq!(read + 2, first[2]);
+}
+
+#[test]
+fn an_automatic_cache_reads_what_is_warm_and_charges_nothing_for_writing() {
+    let mut world = World::with(SimConfig {
+        switches: dormouse_sim::Switches {
+            cache: dormouse_sim::CacheMode::Automatic,
+            ..config().switches
+        },
+        ..config()
+    });
+    let long = "word ".repeat(4_000);
+    let said = |more: &[&str]| {
+        let texts = [long.as_str()].into_iter().chain(more.iter().copied());
+        let blocks: Vec<Value> = texts
+            .map(|text| json!({"type": "text", "text": text}))
+            .collect();
+        body(json!([{"role": "user", "content": blocks}]))
+    };
+    let [read, hour, written, input] = world.bill(&said(&["de"]));
+    assert_eq!((read, hour, written), (0, 0, 0));
+    // A minute later the prefix is read, though nothing marks it.
+    world.now += 60_000;
+    let [read, _, written, rest] = world.bill(&said(&["de", "fgh"]));
+    assert_eq!((read, written), (input, 0));
+    assert!(rest > 0);
+    // Six minutes later it is cold.
+    world.now += 360_000;
+    let [read, _, written, again] = world.bill(&said(&["de", "fgh"]));
+    assert_eq!((read, written, again), (0, 0, input + rest));
 }

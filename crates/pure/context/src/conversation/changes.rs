@@ -4,7 +4,7 @@
 //! Messages, usage and rewrites: `conversation.rs`. The meaning of the evidence:
 //! [`crate::window_proof`].
 
-use super::{Conversation, ECONOMY};
+use super::{Conversation, DISTIL, ECONOMY};
 use crate::window_proof;
 use dormouse_core::id::BlockKey;
 use dormouse_core::record::{
@@ -111,6 +111,11 @@ impl Conversation {
             StateChange::Fact { name, value } if name == ECONOMY => {
                 if let Ok(known) = serde_json::from_value(value.clone()) {
                     self.economy = known;
+                }
+            }
+            StateChange::Fact { name, value } if name == DISTIL => {
+                if let Ok(book) = serde_json::from_value(value.clone()) {
+                    self.book = book;
                 }
             }
             StateChange::Fact { name, value } if value.is_null() => {

@@ -22,7 +22,7 @@ mod worth;
 #[cfg(test)]
 mod tests;
 
-pub use book::Book;
+pub use book::{Book, Fetches};
 pub use compose::{Distillate, distillate, names};
 pub use worth::{Stakes, Worth};
 

@@ -7,6 +7,7 @@
 //! Not here: the file, and the lock under which it is merged.
 
 use super::{Estimators, Prior, Survival};
+use crate::distil::{Book, Fetches};
 use dormouse_core::id::SessionId;
 use dormouse_core::units::Millis;
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 const MOST: usize = 48;
 
 /// Figures of one session so far.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Lesson {
     /// Time of the entry.
     at: Millis,
@@ -25,6 +26,9 @@ struct Lesson {
     requests: u32,
     /// Estimates as a prior for other sessions.
     figures: Prior,
+    /// Distilled results and how many were fetched again.
+    #[serde(default, skip_serializing_if = "Fetches::is_empty")]
+    distilled: Fetches,
 }
 
 /// Figures of the newest sessions of a project.
@@ -35,11 +39,12 @@ pub struct Lessons {
 
 impl Lessons {
     /// The document of one session.
-    pub fn of(session: &SessionId, known: &Estimators, at: Millis) -> Self {
+    pub fn of(session: &SessionId, (known, book): (&Estimators, &Book), at: Millis) -> Self {
         let lesson = Lesson {
             at,
             requests: known.requests(),
             figures: Prior::of(known),
+            distilled: book.fetches().clone(),
         };
         Self {
             sessions: BTreeMap::from([(session.clone(), lesson)]),
@@ -63,7 +68,8 @@ impl Lessons {
     #[must_use]
     pub fn merge(mut self, other: Self) -> Self {
         for (session, lesson) in other.sessions {
-            let entry = self.sessions.entry(session).or_insert(lesson);
+            let entry = self.sessions.entry(session);
+            let entry = entry.or_insert_with(|| lesson.clone());
             // Longer wins at equal times: a session does not shrink.
             if (lesson.at, lesson.requests) > (entry.at, entry.requests) {
                 *entry = lesson;
@@ -84,6 +90,15 @@ impl Lessons {
         let lengths = newest.iter().map(|(_, lesson)| lesson.requests);
         let prior = Prior::mean(figures)?;
         Some(prior.with_survival(Survival::of(lengths)))
+    }
+
+    /// Distilled results of all sessions, and how many were fetched again.
+    pub fn fetches(&self) -> Fetches {
+        let mut sum = Fetches::default();
+        for lesson in self.sessions.values() {
+            sum.add(&lesson.distilled);
+        }
+        sum
     }
 
     /// Entries by time, the newest first.
@@ -113,7 +128,7 @@ mod tests {
         for _ in 0..requests {
             known.observe_request(Tokens(10_000), Tokens(10_000 + growth));
         }
-        Lessons::of(&SessionId::new(name), &known, Millis(at))
+        Lessons::of(&SessionId::new(name), (&known, &Book::default()), Millis(at))
     }
 
     #[test]
@@ -169,5 +184,31 @@ mod tests {
         assert_eq!(known.requests(), 0);
         let shipped = Survival::default();
         assert!(known.survival.chance(8.0, 8.0) < 0.5 * shipped.chance(8.0, 8.0));
+    }
+
+    /// A project in which results were always fetched again distils nothing at first, and is
+    /// corrected by a session in which none is.
+    #[test]
+    fn earlier_sessions_settle_how_often_results_are_fetched_again() {
+        let book = |distilled: u32, again: u32| -> Book {
+            let counts = serde_json::json!({ "distilled": distilled, "again": again });
+            let tools = serde_json::json!({ "tools": { "Bash": counts } });
+            serde_json::from_value(tools).unwrap()
+        };
+        let teaches = |n: i64, distilled, again| {
+            let session = SessionId::new(n.to_string());
+            let known = Estimators::default();
+            Lessons::of(&session, (&known, &book(distilled, again)), Millis(n))
+        };
+        let always = (0..40).fold(Lessons::default(), |all, n| all.merge(teaches(n, 5, 5)));
+        let read = Lessons::read(&always.write().unwrap());
+        let begins = Book::starting_from(read.fetches()).again("Bash");
+        assert!(begins > 0.7, "{begins}");
+        // Two hundred results of earlier sessions count for twenty-four of this one.
+        let mut corrected = serde_json::to_value(Book::starting_from(read.fetches())).unwrap();
+        corrected["tools"] = serde_json::json!({ "Bash": { "distilled": 48, "again": 0 } });
+        let corrected: Book = serde_json::from_value(corrected).unwrap();
+        assert!(corrected.again("Bash") < 0.35);
+        assert!(Book::starting_from(read.fetches()).again("Other") < 0.1);
     }
 }

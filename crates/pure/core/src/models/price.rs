@@ -107,19 +107,32 @@ impl Prices {
     /// The same prices where a cached token costs as much as any other.
     #[must_use]
     pub fn without_cache(&self) -> Self {
-        let flat = |set: PriceSet| PriceSet {
+        self.each(|set| PriceSet {
             write_5m: set.input,
             write_1h: set.input,
             read: set.input,
             ..set
-        };
+        })
+    }
+
+    /// The same prices where writing the cache costs what input costs.
+    #[must_use]
+    pub fn with_free_writes(&self) -> Self {
+        self.each(|set| PriceSet {
+            write_5m: set.input,
+            write_1h: set.input,
+            ..set
+        })
+    }
+
+    fn each(&self, change: impl Fn(PriceSet) -> PriceSet) -> Self {
         Self {
-            standard: flat(self.standard),
+            standard: change(self.standard),
             long_prompt: self.long_prompt.map(|step| LongPrompt {
-                prices: flat(step.prices),
+                prices: change(step.prices),
                 ..step
             }),
-            fast: self.fast.map(flat),
+            fast: self.fast.map(&change),
             ..*self
         }
     }

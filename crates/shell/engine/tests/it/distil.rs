@@ -193,3 +193,33 @@ async fn the_setting_switches_it_off() {
     runs(&kit, &mut session, "first").await;
     assert_eq!(distillations(&session).await, []);
 }
+
+/// A command that is run again teaches the next session of the project, through a kill as well.
+#[tokio::test]
+async fn a_project_remembers_which_results_were_fetched_again() {
+    let kit = kit();
+    let mut session = kit.open().await;
+    let untaught = session.conversation().distil_book().again("Bash");
+    for _ in 0..3 {
+        runs(&kit, &mut session, "first").await;
+    }
+    let learnt = session.conversation().distil_book().again("Bash");
+    assert!(learnt > untaught, "{learnt}");
+    session.close().await.unwrap();
+    kit.machine
+        .files
+        .remove_file(crate::kit::LOG.as_ref())
+        .unwrap();
+    let next = kit.open().await;
+    let begins = next.conversation().distil_book().again("Bash");
+    assert!((begins - learnt).abs() < 1e-9, "{begins}, not {learnt}");
+    assert!(next.conversation().distil_book().again("Grep") < begins);
+    // The log has it: opening the session again does not ask the project a second time.
+    drop(next);
+    let lessons = "/home/dormouse/projects/p/economy.json".as_ref();
+    kit.machine.files.remove_file(lessons).unwrap();
+    let resumed = kit.open().await;
+    let begins_again = resumed.conversation().distil_book().again("Bash");
+    assert!((begins_again - begins).abs() < 1e-9);
+    check(&resumed);
+}

@@ -28,6 +28,7 @@ use dormouse_context::policy::Policy;
 use dormouse_core::models::ModelTable;
 use dormouse_core::record::Record;
 use dormouse_replay::Recording;
+use dormouse_sim::CacheMode;
 use dormouse_replay::policies::{NAMES, named};
 use play::Conditions;
 use std::path::{Path, PathBuf};
@@ -175,6 +176,9 @@ pub struct Args {
     /// A cache that keeps every prefix for ever
     #[arg(long)]
     perfect_cache: bool,
+    /// A cache without markers that writes for nothing, as providers have that cache by themselves
+    #[arg(long, conflicts_with_all = ["perfect_cache", "no_cache"])]
+    automatic_cache: bool,
     /// Draw size, cost and the frontier of what was needed later as an SVG; several files get one each
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
@@ -196,9 +200,18 @@ impl Args {
             || self.offline
             || self.no_cache
             || self.perfect_cache
+            || self.automatic_cache
             || self.ablate
             || self.plot.is_some()
             || self.explain.is_some()
+    }
+
+    fn cache(&self) -> CacheMode {
+        match (self.automatic_cache, self.perfect_cache) {
+            (true, _) => CacheMode::Automatic,
+            (false, true) => CacheMode::Perfect,
+            (false, false) => CacheMode::Marked,
+        }
     }
 
     /// The same with the files of the sessions that were named.
@@ -250,10 +263,12 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         settings: host.settings(),
         models: if args.no_cache {
             Arc::new(models.without_cache())
+        } else if args.automatic_cache {
+            Arc::new(models.with_free_writes())
         } else {
             models
         },
-        perfect_cache: args.perfect_cache,
+        cache: args.cache(),
         offline: args.offline,
         explain: args.explain.is_some(),
     };

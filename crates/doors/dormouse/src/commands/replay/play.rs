@@ -18,6 +18,7 @@ use dormouse_core::settings::Settings;
 use dormouse_core::units::Tokens;
 use dormouse_replay::fidelity::used::{Used, judge, uses, wanted};
 use dormouse_replay::{PolicyRun, RunError, RunOptions, Scenario, Script, run_policy};
+use dormouse_sim::CacheMode;
 use dormouse_system::Clock;
 use std::collections::VecDeque;
 use std::path::Path;
@@ -27,7 +28,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) struct Conditions {
     pub(super) settings: Arc<Settings>,
     pub(super) models: Arc<ModelTable>,
-    pub(super) perfect_cache: bool,
+    pub(super) cache: CacheMode,
     pub(super) offline: bool,
     pub(super) explain: bool,
 }
@@ -39,7 +40,7 @@ impl Conditions {
             window: Some(window),
             explain: self.explain,
             offline: self.offline,
-            perfect_cache: self.perfect_cache,
+            cache: self.cache,
             settings: Arc::clone(&self.settings),
             ..RunOptions::new(Arc::clone(policy))
         }
