@@ -15,6 +15,7 @@ use dormouse_replay::fidelity::used::uses;
 use dormouse_replay::{
     Input, PolicyRun, Recording, RunOptions, Scenario, Script, Step, corpus, run_policy,
 };
+use dormouse_sim::CacheMode;
 use dormouse_system::{Clock, ManualClock};
 use dormouse_testkit::blocks::{call, result};
 use dormouse_testkit::material::{material, transcripts};
@@ -56,6 +57,11 @@ fn output(seed: usize, bytes: usize) -> String {
 /// a script, with a static prefix of so many tokens.
 fn script(workload: &Value, prefix: usize, model: &str) -> Script {
     let mut steps = Vec::new();
+    // Models that bind thinking to the prompt think before each call.
+    let thinking = (model != corpus::MODEL).then(|| {
+        let value = json!({"type": "thinking", "thinking": "Next line.", "signature": "c2lnbmVk"});
+        Block::from_value(&value).unwrap()
+    });
     for turn in workload["turns"].as_array().unwrap() {
         let prompt = Block::text(turn["prompt"].as_str().unwrap());
         let mut inputs = vec![Input::Message(Message::user(vec![prompt]))];
@@ -63,7 +69,8 @@ fn script(workload: &Value, prefix: usize, model: &str) -> Script {
             let at = steps.len();
             let id = format!("toolu_{at:04}");
             let asked = call(&id, "Bash", &json!({ "command": line["cmd"] }));
-            steps.push(step(at, std::mem::take(&mut inputs), vec![asked]));
+            let answer = thinking.clone().into_iter().chain([asked]).collect();
+            steps.push(step(at, std::mem::take(&mut inputs), answer));
             let bytes = usize::try_from(line["bytes"].as_u64().unwrap()).unwrap();
             let text = output(at, bytes);
             let shown = ToolOutput::of_block(CallId::new(id.as_str()), result(&id, &text));
@@ -101,13 +108,22 @@ fn settings(flags: &[&str]) -> Arc<Settings> {
 }
 
 fn run(script: &Script, window: Tokens, flags: &[&str]) -> PolicyRun {
+    run_at(script, window, flags, CacheMode::Marked)
+}
+
+fn run_at(script: &Script, window: Tokens, flags: &[&str], cache: CacheMode) -> PolicyRun {
     let policy: Arc<dyn Policy> = Arc::new(Economic);
     let options = RunOptions {
         window: Some(window),
         settings: settings(flags),
+        cache,
         ..RunOptions::new(policy)
     };
-    let models = Arc::new(ModelTable::builtin().clone());
+    let models = match cache {
+        CacheMode::Automatic => ModelTable::builtin().with_free_writes(),
+        CacheMode::Marked | CacheMode::Perfect => ModelTable::builtin().clone(),
+    };
+    let models = Arc::new(models);
     let ticks: Arc<dyn Clock> = Arc::new(ManualClock::default());
     run_policy(script, &options, &models, &ticks).unwrap()
 }
@@ -147,6 +163,36 @@ fn the_workload_costs_less_with_distillates() {
     );
     assert!(prompts(&on) <= 430_000.0, "{:.0}", prompts(&on));
     assert!(prompts(&on) < 0.95 * prompts(&off));
+}
+
+/// Where thinking is bound nothing is distilled within a turn, and where the cache is automatic the
+/// first look at a result is written in any case: neither may make the session dearer.
+#[test]
+fn the_workload_costs_no_more_where_thinking_is_bound_or_the_cache_automatic() {
+    let script_for = |model: &str| match material("../tools/headtohead/w1.json") {
+        Some(file) => {
+            #[expect(clippy::disallowed_methods, reason = "a test reads material by path")]
+            let workload: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+            script(&workload, 5_000, model)
+        }
+        None => script(&shell_session(60), 5_000, model),
+    };
+    for (model, cache) in [
+        ("claude-sonnet-5-5", CacheMode::Marked),
+        (corpus::MODEL, CacheMode::Automatic),
+    ] {
+        let script = script_for(model);
+        let off = run_at(&script, Tokens(200_000), &["distil=false"], cache);
+        let on = run_at(&script, Tokens(200_000), &[], cache);
+        assert_eq!((&on.lost, &off.lost), (&None, &None));
+        println!(
+            "w1, {model}, {cache:?}: {:.0} without, {:.0} with; distilled {}",
+            prompts(&off),
+            prompts(&on),
+            on.distilled()
+        );
+        assert!(prompts(&on) <= prompts(&off), "{model}, {cache:?}");
+    }
 }
 
 /// A session of shell lines with output of many lengths, for checkouts without the material.
