@@ -1,17 +1,18 @@
 //! The course of one exchange.
 //!
-//! Admitted, read, sent once, passed back. Recognition runs beside the upstream's work; the client
-//! waits for none of it.
+//! Admitted, read, sent once, passed back. Without layers, recognition runs beside the upstream's
+//! work and the client waits for none of it; with them, it comes first.
 
 use crate::clients::Clients;
 use crate::headers::{self, LAYERS, REQUEST};
+use crate::layered::Layered;
 use crate::limits::Limits;
 use crate::refusal::Refusal;
 use crate::tap::{Broken, Passing, Sent, Tap};
 use crate::turns::Turns;
 use crate::upstream::Upstream;
 use bytes::{Bytes, BytesMut};
-use dormouse_relay::{Caller, Ended, Relay};
+use dormouse_relay::{Caller, Ended, Layers, Prepared, Relay};
 use dormouse_system::{Clock, Ids};
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use http::uri::PathAndQuery;
@@ -35,6 +36,9 @@ const DRAIN_FACTOR: usize = 4;
 /// State that all exchanges share.
 pub(crate) struct Shared {
     pub(crate) relay: Arc<Relay>,
+    pub(crate) layers: Option<Arc<Layers>>,
+    /// True if every client runs on this machine.
+    pub(crate) is_local: bool,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) turns: Turns,
@@ -164,29 +168,44 @@ impl Shared {
         // Held while the body is sent, and while it is read.
         let held = Arc::new(held);
         let off = parts.headers.contains_key(headers::OFF);
-        let tap = (route == Route::Message && !off).then(|| {
+        let path = parts.uri.path_and_query().cloned();
+        let path = path.unwrap_or_else(|| PathAndQuery::from_static("/"));
+        let mut prepared = Prepared::untouched(body.clone());
+        let mut layers = "off".to_owned();
+        let mut tap = None;
+        if route == Route::Message && !off {
             let (session, agent) = headers::identity(&parts.headers);
             let caller = Caller {
                 credential,
                 session,
                 agent,
             };
-            let reading = self
+            let mut reading = self
                 .turns
                 .enter(caller.clone(), body.clone(), Arc::clone(&held));
+            if let Some(on) = &self.layers {
+                let request = Layered {
+                    body: &body,
+                    headers: &parts.headers,
+                    path: &path,
+                    at,
+                };
+                (reading, prepared) = self.layered(on, reading, request, &mut passed).await;
+                layers = prepared.acts.words();
+            }
             let sent = Sent {
                 request: id.to_owned(),
                 at,
                 since,
-                bytes: body.len() as u64,
+                bytes: prepared.body.len() as u64,
                 caller,
                 reading,
+                beside: prepared.beside,
+                expected: prepared.expected(),
             };
-            Tap::start(Arc::clone(&self), sent)
-        });
-        let path = parts.uri.path_and_query().cloned();
-        let path = path.unwrap_or_else(|| PathAndQuery::from_static("/"));
-        let sending = self.upstream.send(parts.method, &path, passed, body);
+            tap = Some(Tap::start(Arc::clone(&self), sent));
+        }
+        let sending = self.upstream.send(parts.method, &path, passed, prepared.body);
         let failed = |refusal| {
             if let Some(tap) = &tap {
                 tap.end(Ended::NoReply);
@@ -198,7 +217,7 @@ impl Shared {
             Ok(Err(why)) => return Err(failed(Refusal::Unreachable(why))),
             Err(_) => return Err(failed(Refusal::Silent)),
         };
-        Ok(self.passed_back(reply, tap, permits))
+        Ok(self.passed_back(reply, tap, permits, &layers))
     }
 
     /// The upstream's reply, with its headers and its body as they come.
@@ -207,6 +226,7 @@ impl Shared {
         reply: Response<Incoming>,
         tap: Option<Tap>,
         permits: Vec<OwnedSemaphorePermit>,
+        layers: &str,
     ) -> Response<Outgoing> {
         let (head, body) = reply.into_parts();
         if let Some(tap) = &tap {
@@ -222,9 +242,9 @@ impl Shared {
         let mut response = Response::new(Outgoing::Passing(body));
         *response.status_mut() = head.status;
         *response.headers_mut() = headers::client(&head.headers);
-        response
-            .headers_mut()
-            .insert(LAYERS, HeaderValue::from_static("off"));
+        if let Ok(layers) = HeaderValue::from_str(layers) {
+            response.headers_mut().insert(LAYERS, layers);
+        }
         response
     }
 
@@ -292,7 +312,8 @@ impl Shared {
 
     /// Figures of the relay and of the gateway itself.
     fn metrics(&self) -> String {
-        let mut text = self.relay.figures().prometheus();
+        let rewrites = self.layers.as_ref().map(|layers| layers.rewrites());
+        let mut text = self.relay.figures(rewrites).prometheus();
         let under_way = self.limits.requests - self.requests.available_permits();
         // Writing to a string cannot fail.
         let _ = writeln!(

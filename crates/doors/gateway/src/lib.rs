@@ -3,6 +3,7 @@
 mod answer;
 mod clients;
 mod headers;
+mod layered;
 mod limits;
 mod refusal;
 mod server;

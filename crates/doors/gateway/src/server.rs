@@ -5,7 +5,7 @@ use crate::clients::{ClientKeys, Clients};
 use crate::limits::Limits;
 use crate::turns::Turns;
 use crate::upstream::Upstream;
-use dormouse_relay::Relay;
+use dormouse_relay::{Layers, Relay};
 use dormouse_system::System;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -34,6 +34,8 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(30);
 pub struct Gateway {
     /// Recognition and the book.
     pub relay: Arc<Relay>,
+    /// The layers; `None` passes every body as it came.
+    pub layers: Option<Arc<Layers>>,
     /// The provider.
     pub upstream: Upstream,
     /// Keys of clients; `None` admits everyone, which is for loopback only.
@@ -92,6 +94,8 @@ pub fn serve(gateway: Gateway, system: &System, listener: TcpListener) -> io::Re
         ids: Arc::clone(&system.ids),
         turns: Turns::start(Arc::clone(&relay)),
         upstream: gateway.upstream,
+        layers: gateway.layers,
+        is_local: address.ip().is_loopback(),
         limits,
         requests: Arc::new(Semaphore::new(limits.requests)),
         bodies: Arc::new(Semaphore::new(limits.bodies / UNIT)),

@@ -8,7 +8,8 @@
 use crate::answer::Shared;
 use bytes::Bytes;
 use dormouse_core::units::Millis;
-use dormouse_relay::{Caller, Ended, Entry, Exchange, Observer, Recognition};
+use dormouse_core::usage::TokenUsage;
+use dormouse_relay::{Caller, Ended, Entry, Exchange, Expected, Observer, Recognition};
 use dormouse_system::Ticks;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use std::fmt;
@@ -49,6 +50,10 @@ pub(crate) struct Sent {
     pub(crate) caller: Caller,
     /// The recognition, which comes in its turn.
     pub(crate) reading: oneshot::Receiver<Recognition>,
+    /// Usage of the gateway's own questions for this request.
+    pub(crate) beside: Option<TokenUsage>,
+    /// The prompt as the layers sent it.
+    pub(crate) expected: Option<Expected>,
 }
 
 impl Tap {
@@ -100,6 +105,12 @@ async fn observe(shared: Arc<Shared>, sent: Sent, mut news: UnboundedReceiver<Ne
     let ms = shared.clock.ticks().since(sent.since).as_millis();
     // Without a recognition, because reading panicked, nothing was understood.
     let recognition = sent.reading.await.unwrap_or_else(|_| Recognition::unread());
+    let observed = observer.and_then(Observer::end);
+    // Figures of a broken answer are those of the prompt, too; only a whole one is learnt from.
+    let usage = observed.as_ref().map(|observed| observed.usage);
+    let is_whole = observed.as_ref().is_some_and(|observed| observed.stop.is_some());
+    let untouched = sent.expected.as_ref().zip(usage.as_ref());
+    let untouched = untouched.and_then(|(expected, usage)| expected.untouched(usage));
     let exchange = Exchange {
         request: sent.request,
         at: sent.at,
@@ -108,12 +119,19 @@ async fn observe(shared: Arc<Shared>, sent: Sent, mut news: UnboundedReceiver<Ne
         ended,
         sent: sent.bytes,
         received,
+        beside: sent.beside,
+        untouched,
     };
-    let observed = observer.and_then(Observer::end);
     let entry = shared
         .relay
         .book(&sent.caller, recognition, observed.as_ref(), exchange);
     log(&entry);
+    if let (Some(expected), Some(usage), true) = (sent.expected, usage, is_whole) {
+        let at = shared.clock.now();
+        let learning = tokio::task::spawn_blocking(move || expected.answered(&usage, at));
+        // A panic in it costs a measurement.
+        drop(learning.await);
+    }
 }
 
 /// One line of the log: ids and sizes, no content, no key.

@@ -188,11 +188,7 @@ impl Chains {
             is_strong: named.is_some(),
         };
         for (at, block) in seen.blocks.iter().enumerate() {
-            let role = match block.role {
-                Role::User => 1,
-                Role::Assistant => 2,
-                Role::System => 3,
-            };
+            let role = block.role.tag();
             tip = tip.link(role, block.digest);
             bare = bare.link(role, block.digest);
             chains.tips.push(Chain::of(tip));

@@ -61,6 +61,17 @@ pub(crate) enum Role {
     System,
 }
 
+impl Role {
+    /// Tag of the links that stand for blocks of this speaker.
+    pub(crate) const fn tag(self) -> u8 {
+        match self {
+            Self::User => 1,
+            Self::Assistant => 2,
+            Self::System => 3,
+        }
+    }
+}
+
 /// The members that recognition reads; all others pass unread.
 #[derive(Deserialize)]
 struct Wire<'a> {
@@ -143,6 +154,19 @@ impl Seen {
     /// Number of blocks of the history.
     pub fn len(&self) -> usize {
         self.blocks.len()
+    }
+
+    /// Digest of the block at a position: the same for every way to write it, whatever is marked.
+    pub fn digest(&self, at: usize) -> Option<Hash> {
+        self.blocks.get(at).map(|block| block.digest)
+    }
+
+    /// Chain of the blocks before a position, with their roles, whoever sent them.
+    pub fn chain(&self, upto: usize) -> Option<Hash> {
+        let before = self.blocks.get(..upto)?.iter();
+        Some(before.fold(Hash::START, |chain, block| {
+            chain.link(block.role.tag(), block.digest)
+        }))
     }
 
     /// False: a history without a block is not understood.

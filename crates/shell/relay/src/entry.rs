@@ -58,6 +58,12 @@ pub struct Entry {
     /// Billed usage, if the reply could be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<TokenUsage>,
+    /// Usage of the gateway's own questions for this request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<TokenUsage>,
+    /// Usage that the client's own prompt would have had, where the layers changed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untouched: Option<TokenUsage>,
     /// Milliseconds from the request's arrival to the end of its reply.
     pub ms: u64,
     /// Bytes of the request's body.

@@ -1,6 +1,7 @@
 //! Figures since the start, as Prometheus reads them.
 
 use crate::entry::{Ended, Entry};
+use crate::layers::Rewrites;
 use dormouse_core::usage::{TokenUsage, Usd};
 use dormouse_recognise::Relation;
 use std::collections::BTreeMap;
@@ -22,6 +23,10 @@ pub struct Figures {
     pub unread: u64,
     /// Cost of all replies whose price is known.
     pub cost: Usd,
+    /// Cost of the same replies if the layers had changed nothing.
+    pub untouched: Usd,
+    /// Rewrites of the layers; `None` while they are off.
+    pub rewrites: Option<Rewrites>,
     /// Bytes of bodies, to the upstream and back.
     pub bytes: (u64, u64),
     /// Milliseconds of all exchanges together.
@@ -33,13 +38,15 @@ pub struct Figures {
 }
 
 impl Figures {
-    pub(crate) fn count(&mut self, entry: &Entry, cost: Option<Usd>) {
+    pub(crate) fn count(&mut self, entry: &Entry, cost: Option<Usd>, untouched: Option<Usd>) {
         *self.statuses.entry(entry.status).or_default() += 1;
         *self.ended.entry(entry.ended).or_default() += 1;
         *self.relations.entry(entry.relation).or_default() += 1;
         self.usage += entry.usage.unwrap_or_default();
         self.unread += u64::from(entry.status == 200 && entry.usage.is_none());
+        self.usage += entry.beside.unwrap_or_default();
         self.cost += cost.unwrap_or(Usd::ZERO);
+        self.untouched += untouched.unwrap_or(Usd::ZERO);
         self.bytes.0 += entry.sent;
         self.bytes.1 += entry.received;
         self.ms += entry.ms;
@@ -109,6 +116,28 @@ impl Figures {
         );
         let cost = vec![(String::new(), self.cost.to_decimal())];
         family("cost_usd_total", "counter", "Cost by list prices.", cost);
+        let untouched = vec![(String::new(), self.untouched.to_decimal())];
+        family(
+            "cost_untouched_usd_total",
+            "counter",
+            "Estimated cost of the same requests without the layers.",
+            untouched,
+        );
+        if let Some(rewrites) = self.rewrites {
+            let rows = [
+                ("offload", rewrites.offloaded),
+                ("distil", rewrites.distilled),
+                ("compaction", rewrites.compacted),
+                ("not_saved", rewrites.unsaved),
+            ];
+            let rows = rows.map(|(kind, count)| (format!("{{kind=\"{kind}\"}}"), count.to_string()));
+            family(
+                "rewrites_total",
+                "counter",
+                "Rewrites of prompts by kind, and those given up because they could not be saved.",
+                rows.to_vec(),
+            );
+        }
         family(
             "unread_replies_total",
             "counter",

@@ -3,6 +3,8 @@
 mod book;
 mod entry;
 mod figures;
+mod layers;
+mod lines;
 mod relay;
 mod report;
 
@@ -10,6 +12,8 @@ pub use book::{BookError, folder};
 pub use dormouse_model::anthropic::{Observed, Observer};
 pub use dormouse_recognise::{Caller, Chain, NotUnderstood, Recognised, Relation, Seen};
 pub use entry::{Ended, Entry};
+pub use dormouse_rewrite::Acts;
 pub use figures::Figures;
+pub use layers::{Expected, Facts, Layers, Prepared, Rewrites, Step, Task, Turn};
 pub use relay::{Exchange, Recognition, Relay};
 pub use report::{BookReport, ConversationFigures, read_book};

@@ -10,10 +10,11 @@
 use crate::book::{Book, BookError, days, scan};
 use crate::entry::{Ended, Entry, VERSION};
 use crate::figures::Figures;
+use crate::layers::Rewrites;
 use dormouse_core::hash::Hash;
 use dormouse_core::models::ModelTable;
 use dormouse_core::units::Millis;
-use dormouse_core::usage::Usd;
+use dormouse_core::usage::{TokenUsage, Usd};
 use dormouse_model::anthropic::Observed;
 use dormouse_recognise::{Caller, Footprint, Recognised, Recogniser, Seen};
 use dormouse_system::{Access, System};
@@ -46,13 +47,19 @@ impl fmt::Debug for Relay {
 /// A request that was read, understood or not.
 #[derive(Debug)]
 pub struct Recognition {
-    seen: Option<(Seen, Recognised)>,
+    seen: Option<(Arc<Seen>, Recognised)>,
 }
 
 impl Recognition {
     /// A request that is not to be read.
     pub const fn unread() -> Self {
         Self { seen: None }
+    }
+
+    /// The digests of the request with its conversation, if it was understood.
+    pub fn seen(&self) -> Option<(Arc<Seen>, Recognised)> {
+        let (seen, recognised) = self.seen.as_ref()?;
+        Some((Arc::clone(seen), *recognised))
     }
 
     /// The conversation and the relation, if the request was understood.
@@ -78,6 +85,10 @@ pub struct Exchange {
     pub sent: u64,
     /// Bytes of the reply's body.
     pub received: u64,
+    /// Usage of the gateway's own questions for this request.
+    pub beside: Option<TokenUsage>,
+    /// Usage that the client's own prompt would have had.
+    pub untouched: Option<TokenUsage>,
 }
 
 impl Relay {
@@ -127,7 +138,7 @@ impl Relay {
     /// arrived: the next one of a conversation is recognised by those before.
     pub fn recognise(&self, caller: &Caller, seen: Seen) -> Recognition {
         let recognised = lock(&self.recogniser).take(caller, &seen);
-        let seen = Some((seen, recognised));
+        let seen = Some((Arc::new(seen), recognised));
         Recognition { seen }
     }
 
@@ -164,11 +175,14 @@ impl Relay {
             status: exchange.status,
             ended: exchange.ended,
             usage: observed.map(|observed| observed.billed),
+            beside: exchange.beside,
+            untouched: exchange.untouched,
             ms: exchange.ms,
             sent: exchange.sent,
             received: exchange.received,
         };
-        lock(&self.figures).count(&entry, self.cost(&entry));
+        let untouched = cost_untouched(&self.models, &entry);
+        lock(&self.figures).count(&entry, self.cost(&entry), untouched);
         self.book.write(entry.clone());
         entry
     }
@@ -178,10 +192,11 @@ impl Relay {
         cost(&self.models, entry)
     }
 
-    /// Figures since the relay was opened.
-    pub fn figures(&self) -> Figures {
+    /// Figures since the relay was opened, with those of the layers.
+    pub fn figures(&self, rewrites: Option<Rewrites>) -> Figures {
         let mut figures = lock(&self.figures).clone();
         figures.lost = self.book.lost();
+        figures.rewrites = rewrites;
         figures.kept = lock(&self.recogniser).len() as u64;
         figures
     }
@@ -190,7 +205,20 @@ impl Relay {
 /// Cost of an entry by a table of models.
 pub(crate) fn cost(models: &ModelTable, entry: &Entry) -> Option<Usd> {
     let usage = entry.usage?;
-    models.lookup(entry.model.as_deref()?).info.cost(&usage)
+    let info = models.lookup(entry.model.as_deref()?).info;
+    let beside = entry.beside.map(|beside| info.cost(&beside));
+    Some(info.cost(&usage)? + beside.flatten().unwrap_or(Usd::ZERO))
+}
+
+/// Cost that an entry would have had untouched by the layers.
+pub(crate) fn cost_untouched(models: &ModelTable, entry: &Entry) -> Option<Usd> {
+    let Some(untouched) = entry.untouched else {
+        return cost(models, entry);
+    };
+    models
+        .lookup(entry.model.as_deref()?)
+        .info
+        .cost(&untouched)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -2,7 +2,7 @@
 
 use crate::book::{BookError, days, scan};
 use crate::entry::Entry;
-use crate::relay::cost;
+use crate::relay::{cost, cost_untouched};
 use dormouse_core::models::ModelTable;
 use dormouse_core::units::{Millis, Tokens};
 use dormouse_core::usage::{TokenUsage, Usd};
@@ -45,6 +45,8 @@ pub struct Sums {
     pub cost_usd: Usd,
     /// Cost of the same tokens if no cache had been read or written.
     pub cost_without_cache_usd: Usd,
+    /// Estimated cost of the same requests if the layers had changed nothing.
+    pub cost_untouched_usd: Usd,
     /// Successful requests whose cost is not known.
     pub unpriced: u64,
     #[serde(skip)]
@@ -80,7 +82,8 @@ impl Sums {
             self.unpriced += u64::from(whole);
             return;
         };
-        self.usage += usage;
+        self.usage += usage + entry.beside.unwrap_or_default();
+        self.cost_untouched_usd += cost_untouched(models, entry).unwrap_or(Usd::ZERO);
         match cost(models, entry) {
             Some(cost) => self.cost_usd += cost,
             None => self.unpriced += 1,
@@ -92,6 +95,7 @@ impl Sums {
         };
         let plain = Entry {
             usage: Some(plain),
+            beside: None,
             ..entry.clone()
         };
         let plain = cost(models, &plain).unwrap_or(Usd::ZERO);

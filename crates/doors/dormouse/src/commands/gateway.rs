@@ -10,7 +10,7 @@ use crate::error::{Exit, Failure, Outcome, UserError};
 use crate::output::{Line, Out, Report, Role};
 use dormouse_core::settings::keys;
 use dormouse_gateway::{ClientKeys, Gateway, Limits, Server, Upstream, serve};
-use dormouse_relay::{BookError, Relay, folder};
+use dormouse_relay::{BookError, Layers, Relay, folder};
 use serde::Serialize;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -23,11 +23,15 @@ use tokio::signal::unix::{SignalKind, signal};
 const LONGEST_KEYS: u64 = 1024 * 1024;
 
 const HELP: &str = "\
-Give an agent the address of the gateway, and its requests pass through here:
-bodies and streams byte for byte, over HTTP/1.1 and HTTP/2, each request sent
-upstream once. The gateway recognises the conversation of each request and books
-its tokens and cost; `dormouse stats --gateway` shows them. It keeps no content
-and no key. Prompts are not changed.
+Give an agent the address of the gateway, and its conversations pass through the
+layers: long tool results become files and short excerpts, older messages become a
+summary, whenever that is cheaper than carrying them on. The agent keeps its own
+history and sees none of it. Everything else passes byte for byte, over HTTP/1.1
+and HTTP/2, each request sent upstream once. `--layers off` changes no prompt.
+
+The gateway books tokens and cost of each conversation; `dormouse stats --gateway`
+shows them. It keeps no key. Texts that the layers took out of a prompt are files
+below `gateway/` in the home.
 
 On loopback, clients send the key of the upstream. Elsewhere --client-keys is
 needed: a client then sends one of these keys as its API key, which is replaced by
@@ -55,6 +59,9 @@ pub struct Args {
     /// Provider to pass requests on to
     #[arg(long, value_name = "URL", default_value = "https://api.anthropic.com")]
     upstream: String,
+    /// Layers that shorten prompts
+    #[arg(long, value_name = "on|off", value_enum, default_value_t = LayersArg::On)]
+    layers: LayersArg,
     /// A file of keys that clients need, one a line
     #[arg(long, value_name = "FILE")]
     client_keys: Option<PathBuf>,
@@ -67,6 +74,13 @@ pub struct Args {
     /// Seconds that running answers have to end when the gateway stops
     #[arg(long, value_name = "SECONDS")]
     drain: Option<u64>,
+}
+
+/// Switch of the layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum LayersArg {
+    On,
+    Off,
 }
 
 impl Args {
@@ -104,10 +118,13 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         .map_err(|error| UserError::of(Exit::Unexpected, &error))?;
     runtime.block_on(async {
         let listener = listen(&args.listen, keys.is_some()).await?;
-        let relay = Relay::open(&app.system, &folder(&host.places().home), host.models());
+        let folder = folder(&host.places().home);
+        let relay = Relay::open(&app.system, &folder, host.models());
+        let layers = Layers::new(&app.system, &folder, host.models(), &settings);
         let relay = Arc::new(relay.map_err(book_failure)?);
         let gateway = Gateway {
             relay: Arc::clone(&relay),
+            layers: (args.layers == LayersArg::On).then(|| Arc::new(layers)),
             upstream,
             keys,
             upstream_key: app.system.env.text("ANTHROPIC_API_KEY"),

@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use dormouse_core::models::ModelTable;
 use dormouse_gateway::{ClientKeys, Gateway, Limits, Server, Upstream, serve};
-use dormouse_relay::{BookReport, Relay, read_book};
+use dormouse_core::settings::Settings;
+use dormouse_relay::{BookReport, Layers, Relay, read_book};
 use dormouse_system::System;
 use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt as _, Full};
@@ -152,6 +153,7 @@ pub(crate) struct Options {
     pub(crate) keys: Option<&'static str>,
     pub(crate) upstream_key: Option<&'static str>,
     pub(crate) home: Option<Arc<TempDir>>,
+    pub(crate) layers: bool,
 }
 
 impl Running {
@@ -167,6 +169,11 @@ impl Running {
         let relay = Arc::new(Relay::open(&system, home.path(), models).unwrap());
         let gateway = Gateway {
             relay: Arc::clone(&relay),
+            layers: options.layers.then(|| {
+                let settings = Settings::default();
+                let models = Arc::new(ModelTable::builtin().clone());
+                Arc::new(Layers::new(&system, home.path(), models, &settings))
+            }),
             upstream: Upstream::new(upstream, None, &[]).unwrap(),
             keys: options.keys.map(|keys| ClientKeys::parse(keys).unwrap()),
             upstream_key: options.upstream_key.map(str::to_owned),

@@ -19,18 +19,47 @@ pub struct Parts {
     pub user_messages: Option<String>,
     /// Evidence ledger as text.
     pub evidence: Option<String>,
-    /// Path of the log as the model is shown it.
-    pub history: String,
+    /// Place of the whole conversation.
+    pub history: History,
+}
+
+/// Place of the whole conversation, as the model is shown it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum History {
+    /// Path of a log.
+    Log(String),
+    /// Folder of texts; `None` if the model cannot read one.
+    Folder(Option<String>),
+}
+
+impl Default for History {
+    fn default() -> Self {
+        Self::Folder(None)
+    }
+}
+
+impl History {
+    /// Sentences that name the place; empty without one.
+    fn words(&self) -> String {
+        match self {
+            Self::Log(path) => format!(
+                "The full history is in `{path}`, one JSON record a line. To look something up, \
+                 search that file for a word (for example `grep -n WORD` on it) and read the lines \
+                 found."
+            ),
+            Self::Folder(Some(path)) => format!(
+                "The full history is in the folder `{path}`, as text. To look something up, search \
+                 it for a word (for example `grep -rn WORD {path}`)."
+            ),
+            Self::Folder(None) => String::new(),
+        }
+    }
 }
 
 impl Parts {
     /// Blocks in prompt order.
     pub fn blocks(&self) -> Vec<Block> {
-        let history = format!(
-            "The full history is in `{}`, one JSON record a line. To look something up, search \
-             that file for a word (for example `grep -n WORD` on it) and read the lines found.",
-            self.history
-        );
+        let history = self.history.words();
         // History first, then the summary, once: a summary that contains a placeholder is not
         // expanded.
         let frame = FRAME.trim_end().replace("{{history}}", &history).replacen(

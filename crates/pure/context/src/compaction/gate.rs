@@ -60,7 +60,7 @@ pub(super) fn accepted(answer: &SummaryAnswer) -> Result<String, GateError> {
 ///
 /// # Errors
 /// When nothing is left, or a required section is missing.
-pub(crate) fn summary_of(answer: &str) -> Result<String, GateError> {
+pub fn summary_of(answer: &str) -> Result<String, GateError> {
     let answer = without_analysis(answer);
     let tag = open(&SUMMARY);
     let inner = match answer.find(&tag) {

@@ -10,7 +10,7 @@
 use super::cut;
 use super::directive::{self, Part};
 use super::earlier;
-use super::frame::{self, Parts};
+use super::frame::{self, History, Parts};
 use super::gate::{self, GateError};
 use super::kept::{self, Kept, NothingGoes};
 use super::offline;
@@ -437,7 +437,7 @@ impl CompactionJob {
                 .map(|section| section.text)
                 .filter(|text| !text.is_empty()),
             evidence: ledger.filter(|text| !text.is_empty()),
-            history: cx.history.to_owned(),
+            history: History::Log(cx.history.to_owned()),
         };
         // Only summaries written by a model teach the estimate of their size; notes and extracts
         // have other sizes.

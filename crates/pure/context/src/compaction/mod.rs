@@ -39,8 +39,8 @@ mod test_kit;
 mod text_tests;
 
 pub use directive::{Part, REQUIRED_SECTIONS, compact_instructions, directive};
-pub use frame::{Parts, summaries_in};
-pub use gate::GateError;
+pub use frame::{History, Parts, summaries_in};
+pub use gate::{GateError, summary_of};
 pub use job::CompactionJob;
 pub use kept::{Kept, NothingGoes};
 pub use offline::extract;

@@ -6,7 +6,7 @@
 //!
 //! Not here: asking the provider for the block.
 
-use super::frame::Parts;
+use super::frame::{History, Parts};
 use super::gate::GateError;
 use super::protocol::JobContext;
 use crate::boundary::{Compaction, SummaryPlace};
@@ -47,7 +47,7 @@ pub fn provider_boundary(
         summary: BEFORE.to_owned(),
         user_messages: Some(section.text).filter(|text| !text.is_empty()),
         evidence: Some(ledger).filter(|text| !text.is_empty()),
-        history: cx.history.to_owned(),
+        history: History::Log(cx.history.to_owned()),
     };
     let restored = beside.blocks();
     let summary = vec![summary.clone()];

@@ -153,7 +153,7 @@ fn parts(summary: &str) -> Parts {
         summary: summary.to_owned(),
         user_messages: Some("what the user said".to_owned()),
         evidence: Some("what was found".to_owned()),
-        history: "/s/log.jsonl".to_owned(),
+        history: History::Log("/s/log.jsonl".to_owned()),
     }
 }
 

@@ -214,7 +214,7 @@ fn kept_because(
 }
 
 /// True if a shell line shows one file, as a read does.
-fn reads_one_file(command: &str) -> bool {
+pub fn reads_one_file(command: &str) -> bool {
     /// Programs that print a file.
     const PRINTERS: [&str; 8] = ["cat", "head", "tail", "sed", "less", "more", "nl", "bat"];
     let line = command.trim();

@@ -165,7 +165,7 @@ impl Estimators {
 
     /// Takes a measured request; `before` is the prompt it continues: that of the previous request,
     /// or what a compaction left.
-    pub(crate) fn observe_request(&mut self, before: Tokens, now: Tokens) {
+    pub fn observe_request(&mut self, before: Tokens, now: Tokens) {
         self.requests = self.requests.saturating_add(1);
         self.pay_back.requests = self.pay_back.requests.saturating_add(1);
         let unseen = std::mem::take(&mut self.reread_unseen);
@@ -183,7 +183,7 @@ impl Estimators {
     }
 
     /// Takes a compaction that was made.
-    pub(crate) fn observe_compaction(&mut self, compacted: &Compacted) {
+    pub fn observe_compaction(&mut self, compacted: &Compacted) {
         // Re-reading is known only when the next compaction closes the cycle.
         if self.compactions > 0 {
             self.reread

@@ -145,7 +145,7 @@ impl Outlook {
     }
 
     /// Expected number of requests until the next compaction or the session's end.
-    pub(crate) fn requests_ahead(&self, used: Tokens) -> f64 {
+    pub fn requests_ahead(&self, used: Tokens) -> f64 {
         self.expected(figure(self.target.saturating_sub(used)) / self.order.growth)
     }
 
@@ -165,7 +165,7 @@ impl Outlook {
 
     /// Tokens of the newest rounds that a compaction keeps: so many requests of usual growth, within
     /// a part of what a request costs.
-    pub(crate) fn tail(&self) -> Tokens {
+    pub fn tail(&self) -> Tokens {
         let cycle = self.cycle();
         let price = TAIL_PRICE * self.order.per_request(self.best) * cycle;
         let affordable = price / (self.rates.write + self.rates.read * cycle);

@@ -30,8 +30,7 @@ mod spoken;
 mod words;
 
 pub use account::{MissingMessage, accounts_for_all};
-pub use render::render;
-pub(crate) use render::render_beside;
+pub use render::{render, render_beside};
 pub use section::{Accounted, Form, UserSection, user_messages};
 pub use spoken::{Spoken, spoken};
 

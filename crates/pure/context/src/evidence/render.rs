@@ -32,7 +32,7 @@ pub fn render(chronicle: &Chronicle, budget: Tokens, bytes: BytesPerToken) -> St
 
 /// Renders the evidence beside user messages that stand in the prompt word for word (`quoted`):
 /// their values and rules are left out, which leaves room for the rest.
-pub(crate) fn render_beside(
+pub fn render_beside(
     chronicle: &Chronicle,
     budget: Tokens,
     bytes: BytesPerToken,

@@ -86,7 +86,7 @@ fn a_full_disk_costs_lines_and_no_request() {
     let relay = relay(&machine);
     machine.files.set_free_space(Some(0));
     assert_eq!(pass(&relay, 0, Millis(0)).relation, Some(Relation::New));
-    dormouse_testkit::processes::until(|| relay.figures().lost == 1, "the loss is not counted");
+    dormouse_testkit::processes::until(|| relay.figures(None).lost == 1, "the loss is not counted");
     machine.files.set_free_space(None);
     // Recognition does not depend on the disk, and the book goes on.
     assert_eq!(

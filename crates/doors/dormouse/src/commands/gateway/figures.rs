@@ -53,6 +53,10 @@ impl Report for Told {
             all.cost_usd.as_f64(),
             all.cost_without_cache_usd.as_f64()
         );
+        if all.cost_untouched_usd != all.cost_usd {
+            let untouched = all.cost_untouched_usd.as_f64();
+            cost = format!("{cost}; about ${untouched:.2} untouched by the layers");
+        }
         if all.unpriced > 0 {
             cost = format!("{cost}; {} requests of unknown cost", number(all.unpriced));
         }
@@ -83,6 +87,7 @@ fn table(report: &BookReport, out: &Out) -> Table {
         Column::right("PROMPT").can_go(),
         Column::right("HITS").can_go(),
         Column::right("COST"),
+        Column::right("UNTOUCHED").can_go(),
         Column::left("LAST").can_go(),
         Column::left("MODEL").gives_way_until(12),
     ]);
@@ -98,6 +103,7 @@ fn table(report: &BookReport, out: &Out) -> Table {
             figures::tokens(one.sums.prompt_tokens).into(),
             hits.unwrap_or_default().into(),
             format!("${:.2}", one.sums.cost_usd.as_f64()).into(),
+            format!("${:.2}", one.sums.cost_untouched_usd.as_f64()).into(),
             figures::age(out.now(), one.last).into(),
             models.join(", ").into(),
         ]);

@@ -1,0 +1,256 @@
+//! The body that is sent: ours in place of theirs, everything else byte for byte.
+
+use crate::body::{Body, Role, Turn};
+use crate::line::{Due, Form, Line, Sent};
+use crate::markers::{Mark, Marks, place};
+use crate::plan::{Surroundings, estimate, rates, untouched};
+use bytes::Bytes;
+use dormouse_context::economy::Rates;
+use dormouse_core::block::Block;
+use dormouse_core::units::Tokens;
+use dormouse_recognise::Seen;
+use std::borrow::Cow;
+
+/// A body with the facts that its answer is compared with.
+#[derive(Clone, Debug)]
+pub struct Composed {
+    /// Bytes to send.
+    pub body: Bytes,
+    /// Layers that made them.
+    pub acts: Acts,
+    /// Estimated tokens of this prompt.
+    pub estimate: Tokens,
+    /// Estimated tokens of the client's own prompt.
+    pub untouched: Tokens,
+    /// Position of the last marker, if the markers are ours.
+    pub marked: Option<usize>,
+    /// Prices of the model.
+    pub rates: Rates,
+}
+
+/// Layers that made a prompt what it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Acts {
+    /// Results are files that were never shown whole.
+    pub offload: bool,
+    /// Results are distillates, or will be.
+    pub distil: bool,
+    /// The beginning is a summary.
+    pub compaction: bool,
+    /// Markers are not the client's.
+    pub markers: bool,
+}
+
+impl Acts {
+    /// The names of the layers; `on` if none of them acted.
+    pub fn words(self) -> String {
+        let names = [
+            (self.offload, "offload"),
+            (self.distil, "distil"),
+            (self.compaction, "compaction"),
+            (self.markers, "markers"),
+        ];
+        let names: Vec<&str> = names.iter().filter(|(acted, _)| *acted).map(|(_, name)| *name).collect();
+        if names.is_empty() {
+            return "on".to_owned();
+        }
+        names.join(", ")
+    }
+}
+
+/// Writes the body of a request under a line.
+pub fn compose(
+    body: &Body,
+    seen: &Seen,
+    line: &Line,
+    due: &[Due],
+    around: &Surroundings<'_>,
+) -> Composed {
+    let sent = line.sent(body, seen);
+    let marks = place(body, &sent, line, due, body.len());
+    let bytes = around.models.lookup(&body.model).info.bytes_per_token;
+    let form = |form: Form| sent.stand_ins.values().any(|one| one.form == form);
+    let acts = Acts {
+        offload: form(Form::Offloaded),
+        distil: form(Form::Distilled) || !due.is_empty(),
+        compaction: sent.boundary.is_some(),
+        markers: marks.are_ours,
+    };
+    let sent_body = if acts == Acts::default() {
+        body.bytes.clone()
+    } else {
+        with_messages(body, &messages(body, &sent, &marks, body.len(), None))
+    };
+    Composed {
+        body: sent_body,
+        acts,
+        estimate: estimate(body, &sent, bytes),
+        untouched: untouched(body, bytes),
+        marked: marks.last(),
+        rates: rates(body, around),
+    }
+}
+
+/// The body with other messages.
+pub(crate) fn with_messages(body: &Body, messages: &[u8]) -> Bytes {
+    let mut out = Vec::with_capacity(body.bytes.len() - body.messages.len() + messages.len());
+    out.extend_from_slice(&body.bytes[..body.messages.start]);
+    out.extend_from_slice(messages);
+    out.extend_from_slice(&body.bytes[body.messages.end..]);
+    out.into()
+}
+
+/// The list of messages that ends before the part `end`, with a text of ours behind it.
+pub(crate) fn messages(
+    body: &Body,
+    sent: &Sent,
+    marks: &Marks,
+    end: usize,
+    behind: Option<&Block>,
+) -> Vec<u8> {
+    let mut list = List::default();
+    if let Some(boundary) = &sent.boundary {
+        let last = boundary.front.len().saturating_sub(1);
+        for (at, block) in boundary.front.iter().enumerate() {
+            let is_marked = at == last && marks.places.contains(&Mark::Front);
+            list.block(Role::User, &marked(block.as_bytes(), is_marked, marks));
+        }
+        // Instructions that the client gave on the way stay in force.
+        let before = body.turns.iter().filter(|turn| turn.parts.end <= sent.start);
+        for turn in before.filter(|turn| turn.role == Role::System) {
+            list.turn(&turn.raw);
+        }
+    }
+    let turns = body.turns.iter();
+    for turn in turns.filter(|turn| turn.parts.start >= sent.start && turn.parts.start < end) {
+        let own = (turn.parts.start..turn.parts.end).any(|at| changes(body, sent, marks, at));
+        if own || list.open == Some(turn.role) {
+            for at in turn.parts.clone() {
+                list.member(turn, &part(body, sent, marks, at));
+            }
+            // Two messages of the client stay two.
+            list.end();
+        } else {
+            list.turn(&turn.raw);
+        }
+    }
+    if let Some(block) = behind {
+        list.end();
+        list.block(Role::User, block.bytes());
+    }
+    list.finish()
+}
+
+/// True if a part is not sent as the client wrote it.
+fn changes(body: &Body, sent: &Sent, marks: &Marks, at: usize) -> bool {
+    let is_marked = body.parts.get(at).is_some_and(|part| part.is_marked);
+    sent.stand_ins.contains_key(&at)
+        || (marks.are_ours && is_marked)
+        || marks.places.contains(&Mark::Part(at))
+}
+
+/// The bytes of a part.
+fn part<'a>(body: &'a Body, sent: &'a Sent, marks: &Marks, at: usize) -> Cow<'a, [u8]> {
+    let is_marked = marks.places.contains(&Mark::Part(at));
+    if let Some(one) = sent.stand_ins.get(&at) {
+        return Cow::Owned(marked(one.block.as_bytes(), is_marked, marks).into_owned());
+    }
+    let Some(part) = body.parts.get(at) else {
+        return Cow::Borrowed(b"null");
+    };
+    if marks.are_ours && part.is_marked {
+        // Canonical, so without markers; a block that is none is sent as it came.
+        if let Some(block) = part.block() {
+            return Cow::Owned(marked(block.bytes(), is_marked, marks).into_owned());
+        }
+    }
+    marked(&part.raw, is_marked, marks)
+}
+
+/// A block with a marker as its last member.
+fn marked<'b>(block: &'b [u8], is_marked: bool, marks: &Marks) -> Cow<'b, [u8]> {
+    let inner = block.trim_ascii_end().strip_suffix(b"}");
+    let Some(inner) = inner.filter(|_| is_marked) else {
+        return Cow::Borrowed(block);
+    };
+    let mut out = inner.to_vec();
+    out.extend_from_slice(b",\"cache_control\":");
+    out.extend_from_slice(marks.marker.as_bytes());
+    out.push(b'}');
+    Cow::Owned(out)
+}
+
+/// A list of messages in the making.
+#[derive(Default)]
+struct List {
+    out: Vec<u8>,
+    /// Role of a message whose content is still open.
+    open: Option<Role>,
+    /// Bytes that close the open message.
+    close: Vec<u8>,
+}
+
+impl List {
+    fn separate(&mut self) {
+        self.out.push(if self.out.is_empty() { b'[' } else { b',' });
+    }
+
+    /// A whole message as it came.
+    fn turn(&mut self, raw: &[u8]) {
+        self.end();
+        self.separate();
+        self.out.extend_from_slice(raw);
+    }
+
+    /// A block in the message that is open, or in a new one of ours.
+    fn block(&mut self, role: Role, block: &[u8]) {
+        if self.open == Some(role) {
+            self.out.push(b',');
+        } else {
+            self.end();
+            self.separate();
+            let name = match role {
+                Role::User => "user",
+                Role::Assistant => "assistant",
+                Role::System => "system",
+            };
+            self.out
+                .extend_from_slice(format!("{{\"role\":\"{name}\",\"content\":[").as_bytes());
+            self.open = Some(role);
+            self.close = b"]}".to_vec();
+        }
+        self.out.extend_from_slice(block);
+    }
+
+    /// A block of a client's message, whose other members stay.
+    fn member(&mut self, turn: &Turn, block: &[u8]) {
+        if self.open == Some(turn.role) {
+            self.out.push(b',');
+        } else {
+            self.end();
+            self.separate();
+            self.out.extend_from_slice(&turn.raw[..turn.content.start]);
+            self.out.push(b'[');
+            self.open = Some(turn.role);
+            self.close = b"]".to_vec();
+            self.close.extend_from_slice(&turn.raw[turn.content.end..]);
+        }
+        self.out.extend_from_slice(block);
+    }
+
+    fn end(&mut self) {
+        if self.open.take().is_some() {
+            let close = std::mem::take(&mut self.close);
+            self.out.extend_from_slice(&close);
+        }
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        self.end();
+        if self.out.is_empty() {
+            self.out.push(b'[');
+        }
+        self.out.push(b']');
+        self.out
+    }
+}

@@ -1,0 +1,420 @@
+//! The layers in front of a client: a request in, the body to send out.
+//!
+//! # Model
+//! [`Layers::prepare`] plans a request, makes its rewrites durable and writes its body. Where the
+//! conversation is to be compacted first, it hands out the body of a question instead; the door asks
+//! it upstream and gives the answer to [`Task::answered`], which ends in the body to send. Whatever
+//! fails on the way leaves the request as it would have been without it.
+//!
+//! # Not here
+//! Decisions and bytes (`dormouse-rewrite`), files (`lines`), sockets (the door).
+
+use crate::lines::{Lines, Slot};
+use bytes::Bytes;
+use dormouse_core::models::ModelTable;
+use dormouse_core::settings::Settings;
+use dormouse_core::units::{Millis, Tokens};
+use dormouse_core::usage::TokenUsage;
+use dormouse_model::anthropic::Observed;
+use dormouse_recognise::{Recognised, Relation, Seen};
+use dormouse_rewrite::{
+    Acts, Answered, Ask, Body, Compaction, Composed, Due, Plan, Record, Rules, Surroundings, ask,
+    boundary, compose, plan, without_model,
+};
+use dormouse_system::{FileError, System};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::OwnedSemaphorePermit;
+
+/// Counts since the start.
+#[derive(Debug, Default)]
+struct Counts {
+    offloaded: AtomicU64,
+    distilled: AtomicU64,
+    compacted: AtomicU64,
+    unsaved: AtomicU64,
+}
+
+/// Rewrites since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rewrites {
+    /// Results that became files before they were sent.
+    pub offloaded: u64,
+    /// Results that became shorter once they were answered.
+    pub distilled: u64,
+    /// Boundaries.
+    pub compacted: u64,
+    /// Plans that were given up because the disk took nothing.
+    pub unsaved: u64,
+}
+
+/// The layers. See the module documentation.
+#[derive(Debug)]
+pub struct Layers {
+    lines: Lines,
+    rules: Rules,
+    models: Arc<ModelTable>,
+    counts: Counts,
+}
+
+/// Facts of a request beside its body.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// True if the client runs on this machine, so that it can open files of ours.
+    pub local: bool,
+    /// Betas that it names.
+    pub betas: Vec<String>,
+    /// Time of its arrival.
+    pub now: Millis,
+}
+
+/// The next step of a request.
+#[derive(Debug)]
+pub enum Step {
+    /// Send this.
+    Send(Box<Prepared>),
+    /// Ask this upstream first.
+    Ask(Box<Task>, Bytes),
+}
+
+/// A body to send, with everything its answer is compared with.
+#[derive(Debug)]
+pub struct Prepared {
+    /// Bytes to send.
+    pub body: Bytes,
+    /// Layers that made them.
+    pub acts: Acts,
+    /// Usage of our own question, if there was one.
+    pub beside: Option<TokenUsage>,
+    expected: Option<Expected>,
+}
+
+impl Prepared {
+    /// A body as it came.
+    pub const fn untouched(body: Bytes) -> Self {
+        Self {
+            body,
+            acts: Acts {
+                offload: false,
+                distil: false,
+                compaction: false,
+                markers: false,
+            },
+            beside: None,
+            expected: None,
+        }
+    }
+
+    /// The part that waits for the answer.
+    pub fn expected(&mut self) -> Option<Expected> {
+        self.expected.take()
+    }
+}
+
+/// A prompt that was sent, until its answer is measured.
+#[derive(Debug)]
+pub struct Expected {
+    layers: Arc<Layers>,
+    slot: Arc<Slot>,
+    composed: Composed,
+    due: Vec<Due>,
+    again: u32,
+    beside: Option<TokenUsage>,
+}
+
+impl Expected {
+    /// Usage that the client's own prompt would have had: everything up to its last request read from
+    /// the cache, the rest written. `None` if it was sent as it came.
+    pub fn untouched(&self, usage: &TokenUsage) -> Option<TokenUsage> {
+        if self.composed.acts == Acts::default() {
+            return None;
+        }
+        let before = self.slot.line().untouched().unwrap_or_default();
+        let now = corrected(self.composed.untouched, self.composed.estimate, usage.prompt());
+        Some(TokenUsage {
+            cache_read: before.min(now),
+            cache_write_5m: now - before.min(now),
+            output: usage.output,
+            ..TokenUsage::default()
+        })
+    }
+
+    /// Learns from a whole answer. The record need not be durable.
+    pub fn answered(self, usage: &TokenUsage, at: Millis) {
+        let prompt = usage.prompt();
+        let beside = self.beside.unwrap_or_default();
+        let record = Record::Answered(Answered {
+            at,
+            prompt,
+            estimate: self.composed.estimate,
+            untouched: corrected(self.composed.untouched, self.composed.estimate, prompt),
+            cost: self.composed.rates.cost(usage) + self.composed.rates.cost(&beside),
+            due: self.due,
+            marked: self.composed.marked,
+            again: self.again,
+        });
+        self.slot.line().apply(record.clone());
+        let noted = self.layers.lines.note(self.slot.conversation, &record);
+        if noted.is_err() {
+            self.layers.counts.unsaved.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// An estimate in proportion to one that was measured.
+fn corrected(estimate: Tokens, of: Tokens, measured: Tokens) -> Tokens {
+    let product = u128::from(estimate.0) * u128::from(measured.0);
+    let share = product / u128::from(of.0.max(1));
+    Tokens(u64::try_from(share).unwrap_or(u64::MAX))
+}
+
+/// A request whose conversation is to be compacted first.
+#[derive(Debug)]
+pub struct Task {
+    request: Request,
+    ask: Ask,
+    due: Vec<Due>,
+    again: u32,
+}
+
+#[derive(Debug)]
+struct Request {
+    layers: Arc<Layers>,
+    slot: Arc<Slot>,
+    body: Body,
+    seen: Arc<Seen>,
+    folder: Option<String>,
+    facts: Facts,
+    /// Held until the body is written.
+    _turn: OwnedSemaphorePermit,
+}
+
+/// A turn in one conversation.
+#[derive(Debug)]
+pub struct Turn {
+    slot: Arc<Slot>,
+    permit: OwnedSemaphorePermit,
+}
+
+impl Layers {
+    /// Layers over a folder.
+    pub fn new(system: &System, folder: &Path, models: Arc<ModelTable>, settings: &Settings) -> Self {
+        Self {
+            lines: Lines::new(Arc::clone(&system.files), folder),
+            rules: Rules::new(settings),
+            models,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Rewrites since the start.
+    pub fn rewrites(&self) -> Rewrites {
+        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Rewrites {
+            offloaded: count(&self.counts.offloaded),
+            distilled: count(&self.counts.distilled),
+            compacted: count(&self.counts.compacted),
+            unsaved: count(&self.counts.unsaved),
+        }
+    }
+
+    /// Waits for a turn in a conversation; `None` if its line cannot be read.
+    pub async fn turn(self: &Arc<Self>, recognised: &Recognised) -> Option<Turn> {
+        let (layers, conversation) = (Arc::clone(self), recognised.conversation);
+        let opening = tokio::task::spawn_blocking(move || layers.lines.open(conversation));
+        let slot = opening.await.ok()?.ok()?;
+        let permit = Arc::clone(&slot.turn).acquire_owned().await.ok()?;
+        Some(Turn { slot, permit })
+    }
+
+    /// Plans a request and writes its body. Reads and hashes it, so it belongs on a thread that may
+    /// block.
+    pub fn prepare(
+        self: &Arc<Self>,
+        turn: Turn,
+        bytes: &Bytes,
+        (seen, recognised): (Arc<Seen>, &Recognised),
+        facts: Facts,
+    ) -> Step {
+        let body = match Body::read(bytes) {
+            Ok(body) => body,
+            Err(why) => {
+                tracing::debug!(%why, "passed on as it is");
+                return Step::Send(Box::new(Prepared::untouched(bytes.clone())));
+            }
+        };
+        let results = self.lines.results(turn.slot.conversation);
+        let request = Request {
+            layers: Arc::clone(self),
+            slot: turn.slot,
+            body,
+            seen,
+            folder: facts.local.then(|| results.to_string_lossy().into_owned()),
+            facts,
+            _turn: turn.permit,
+        };
+        if recognised.relation == Relation::Retries {
+            let due = request.slot.line().unanswered(&request.body, &request.seen);
+            return Step::Send(Box::new(request.composed(due, 0, None)));
+        }
+        request.planned()
+    }
+}
+
+impl Request {
+    fn around(&self) -> Surroundings<'_> {
+        Surroundings {
+            rules: &self.layers.rules,
+            models: &self.layers.models,
+            folder: self.folder.as_deref(),
+            betas: &self.facts.betas,
+            now: self.facts.now,
+        }
+    }
+
+    fn planned(self) -> Step {
+        let mut plan = plan(&self.body, &self.seen, &self.slot.line(), &self.around());
+        tracing::debug!(conversation = %self.slot.conversation, reasons = ?plan.reasons, "planned");
+        self.slot.line().in_use = plan.in_use;
+        let kept = self.layers.lines.keep(self.slot.conversation, &plan.saves, &plan.records);
+        match kept {
+            Ok(()) => self.take(&plan),
+            Err(error) => {
+                self.layers.not_saved(&error);
+                // Only what is frozen already is sent; nothing new is begun.
+                plan = Plan::default();
+            }
+        }
+        let (due, again) = (std::mem::take(&mut plan.due), plan.again);
+        let Some(tail) = plan.compact else {
+            return Step::Send(Box::new(self.composed(due, again, None)));
+        };
+        let question = {
+            let line = self.slot.line();
+            ask(&self.body, &self.seen, &line, tail, &self.around())
+        };
+        let mut question = match question {
+            Ok(question) => question,
+            Err(why) => {
+                tracing::debug!(%why, "not compacted");
+                return Step::Send(Box::new(self.composed(due, again, None)));
+            }
+        };
+        let body = question.body.take();
+        let task = Task {
+            request: self,
+            ask: question,
+            due,
+            again,
+        };
+        match body {
+            Some(body) => Step::Ask(Box::new(task), body),
+            None => Step::Send(Box::new(task.answered(None))),
+        }
+    }
+
+    /// Takes the records of a plan, which are durable.
+    fn take(&self, plan: &Plan) {
+        let counts = &self.layers.counts;
+        let mut line = self.slot.line();
+        for record in &plan.records {
+            if let Record::Replaced(one) = record {
+                let count = match one.form {
+                    dormouse_rewrite::Form::Offloaded => &counts.offloaded,
+                    dormouse_rewrite::Form::Distilled => &counts.distilled,
+                };
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+            line.apply(record.clone());
+        }
+    }
+
+    fn composed(self, due: Vec<Due>, again: u32, beside: Option<TokenUsage>) -> Prepared {
+        let mut line = self.slot.line();
+        let composed = compose(&self.body, &self.seen, &line, &due, &self.around());
+        line.sending(&due, composed.marked);
+        drop(line);
+        Prepared {
+            body: composed.body.clone(),
+            acts: composed.acts,
+            beside,
+            expected: Some(Expected {
+                layers: self.layers,
+                slot: self.slot,
+                composed: Composed {
+                    // The bytes are not needed for the answer.
+                    body: Bytes::new(),
+                    ..composed
+                },
+                due,
+                again,
+                beside,
+            }),
+        }
+    }
+}
+
+impl Layers {
+    fn not_saved(&self, error: &FileError) {
+        self.counts.unsaved.fetch_add(1, Ordering::Relaxed);
+        tracing::warn!(%error, "a rewrite could not be saved and is not made");
+    }
+}
+
+impl Task {
+    /// Ends the compaction with the answer, or without one, and writes the body.
+    pub fn answered(self, answer: Option<&Observed>) -> Prepared {
+        let request = &self.request;
+        let whole = answer.filter(|answer| answer.stop.is_some());
+        let mut records = Vec::new();
+        let made = {
+            let line = request.slot.line();
+            let (body, seen) = (&request.body, &request.seen);
+            let around = request.around();
+            let by_model = whole.map(|answer| {
+                boundary(body, seen, &line, &self.ask, &answer.blocks, &around)
+            });
+            match by_model {
+                Some(Ok(made)) => Ok(made),
+                failed => {
+                    if let Some(Err(why)) = failed {
+                        tracing::info!(%why, "no summary by the model");
+                    }
+                    records.push(Record::Failed);
+                    without_model(body, seen, &line, &self.ask, &around)
+                }
+            }
+        };
+        let beside = answer.map(|answer| answer.billed);
+        match made {
+            Ok(made) => request.commit(made, records),
+            Err(why) => tracing::info!(%why, "not compacted"),
+        }
+        self.request.composed(self.due, self.again, beside)
+    }
+}
+
+impl Request {
+    fn commit(&self, made: Compaction, mut records: Vec<Record>) {
+        let saves: Vec<_> = made.save.into_iter().collect();
+        tracing::info!(
+            conversation = %self.slot.conversation,
+            blocks = made.boundary.upto,
+            before = made.boundary.before.0,
+            after = made.boundary.after.0,
+            "compacted"
+        );
+        records.push(Record::Boundary(made.boundary));
+        match self.layers.lines.keep(self.slot.conversation, &saves, &records) {
+            Ok(()) => {
+                let mut line = self.slot.line();
+                for record in records {
+                    line.apply(record);
+                }
+                self.layers.counts.compacted.fetch_add(1, Ordering::Relaxed);
+            }
+            Err(error) => self.layers.not_saved(&error),
+        }
+    }
+}
