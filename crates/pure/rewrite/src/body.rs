@@ -66,6 +66,8 @@ pub(crate) struct Part {
     pub(crate) is_error: bool,
     /// True if a marker stands on the block or within it.
     pub(crate) is_marked: bool,
+    /// True for the provider's own summary, which must stay where it is.
+    is_compaction: bool,
     /// True if the API lets a marker stand on it.
     pub(crate) takes_marker: bool,
 }
@@ -150,11 +152,13 @@ impl Body {
     /// When the body has no such shape, or is one whose messages must stay as they are.
     pub fn read(bytes: &Bytes) -> Result<Self, NotDivided> {
         let wire: Wire<'_> = serde_json::from_slice(bytes)?;
-        // A thread's history is the provider's; the provider's own edits count blocks and tokens.
+        // A thread's history is the provider's, and so is one that the provider compacts. Its other
+        // edits take thinking or results out of whatever prompt they are given.
+        let compacts = |edits: &&RawValue| edits.get().contains("\"compact");
         for (name, member) in [
             ("thread", wire.thread),
             ("compaction", wire.compaction),
-            ("context_management", wire.context_management),
+            ("context_management", wire.context_management.filter(compacts)),
         ] {
             if member.is_some_and(|member| member.get() != "null") {
                 return Err(NotDivided::Member(name));
@@ -169,6 +173,9 @@ impl Body {
         let list: Vec<&RawValue> = serde_json::from_str(wire.messages.get())?;
         for raw in list {
             turns.push(turn(bytes, raw, &mut parts)?);
+        }
+        if parts.iter().any(|part: &Part| part.is_compaction) {
+            return Err(NotDivided::Member("compaction"));
         }
         let outside: Vec<&str> = [wire.tools, wire.system]
             .into_iter()
@@ -275,6 +282,7 @@ fn turn(body: &Bytes, raw: &RawValue, parts: &mut Vec<Part>) -> Result<Turn, ser
             tool: None,
             is_error: false,
             is_marked: false,
+            is_compaction: false,
             takes_marker: content.len() > 2,
         });
     } else {
@@ -309,6 +317,7 @@ fn part(body: &Bytes, raw: &RawValue) -> Result<Part, serde_json::Error> {
         Kind::ToolResult => wire.tool_use_id.0,
         _ => None,
     };
+    let is_compaction = wire.kind.0.as_deref() == Some("compaction");
     let is_blank = wire.text.is_none_or(|text| text.get().len() <= 2);
     Ok(Part {
         kind,
@@ -317,6 +326,7 @@ fn part(body: &Bytes, raw: &RawValue) -> Result<Part, serde_json::Error> {
         tool: wire.name.0.map(std::borrow::Cow::into_owned),
         is_error: wire.is_error.is_some_and(|flag| flag.get() == "true"),
         is_marked: memmem::find(raw.get().as_bytes(), MARKER).is_some(),
+        is_compaction,
         takes_marker: match kind {
             Kind::Text => !is_blank,
             Kind::ToolUse | Kind::ToolResult => true,

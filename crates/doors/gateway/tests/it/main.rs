@@ -9,6 +9,8 @@ mod hostile;
 #[cfg(test)]
 mod kit;
 #[cfg(test)]
+mod layers;
+#[cfg(test)]
 mod many;
 #[cfg(test)]
 mod transparent;

@@ -1,1 +1,6 @@
-//! Tests of the crate from outside.
+//! Histories of clients under the layers.
+
+mod boundaries;
+mod kit;
+mod results;
+mod untouched;

@@ -43,6 +43,8 @@ fn pass(relay: &Relay, turns: usize, at: Millis) -> Entry {
         ended: Ended::Whole,
         sent: body.len() as u64,
         received: 10,
+        beside: None,
+        untouched: None,
     };
     relay.book(&caller(relay), recognition, None, exchange)
 }
