@@ -64,6 +64,12 @@ pub struct Card {
     /// Time at which it was said, if a log has it; else that of the last change.
     #[serde(default)]
     pub said: Millis,
+    /// Times the user called it useful.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub useful: u32,
+    /// Times the user called it wrong.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub wrong: u32,
     /// Set if it explains how to use something and warns of nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub manual: bool,
@@ -92,6 +98,8 @@ impl Card {
             valid_until: topic.valid_until,
             verified: topic.verified,
             contradicts: topic.contradicts,
+            useful: topic.useful,
+            wrong: topic.wrong,
             said: topic
                 .origin
                 .map(|origin| origin.time)
@@ -100,13 +108,19 @@ impl Card {
         }
     }
 
-    /// True once another memory or the calendar has overtaken it.
+    /// True once another memory, the calendar or the user's judgement has overtaken it.
     pub fn is_over(&self, today: Date) -> bool {
-        crate::topic::is_over(
+        self.is_wrong()
+            || crate::topic::is_over(
             self.superseded_by.as_deref(),
             self.valid_until.as_deref(),
             today,
         )
+    }
+
+    /// True if the user called it wrong and not useful as often since.
+    pub const fn is_wrong(&self) -> bool {
+        self.wrong > self.useful
     }
 
     /// True for a standing rule or a fact about the user: recalled without similarity to the
@@ -129,6 +143,11 @@ impl Card {
             PRIOR
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape that serde calls")]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 #[cfg(test)]

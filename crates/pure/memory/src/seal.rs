@@ -1,8 +1,8 @@
 //! Seal: the provenance of a memory whose text others wrote.
 //!
 //! # Model
-//! A model that writes files by the memory tool writes their front matter, too. `trust`, `origin` and
-//! `pinned` are not its to say: they are taken out of whatever it wrote, in any spelling, and stated
+//! A model that writes files by the memory tool writes their front matter, too. `trust`, `origin`,
+//! `pinned` and the user's judgements (`useful`, `wrong`) are not its to say: they are taken out of whatever it wrote, in any spelling, and stated
 //! anew by code, from the writer ([`sealed`]). The model does not see them ([`unsealed`]): it reads
 //! back just the text that it wrote.
 //!
@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 
 /// Keys that only code writes.
-const SEALED: [&str; 3] = ["trust", "origin", "pinned"];
+const SEALED: [&str; 5] = ["trust", "origin", "pinned", "useful", "wrong"];
 
 /// Provenance of a text, from its writer.
 #[derive(Clone, Debug, PartialEq)]
@@ -151,7 +151,7 @@ pub fn unsealed(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     };
     let entries = front.entries(text);
-    let own = |key: &str| key == "trust" || key == "origin";
+    let own = |key: &str| key != "pinned" && SEALED.contains(&key);
     if !entries.iter().any(|entry| own(&entry.key)) {
         return Cow::Borrowed(text);
     }

@@ -76,6 +76,8 @@ pub(crate) struct Term<'a> {
 pub(crate) struct QueryTerm {
     pub(crate) text: String,
     pub(crate) sort: Sort,
+    /// Word as the query has it, without case.
+    pub(crate) word: String,
     /// True for a word that every text has.
     pub(crate) stop_word: bool,
     /// True for a word that asks and says nothing about the subject.
@@ -160,6 +162,7 @@ impl Analyser {
                 stop_word,
                 weak: is_weak(&word),
                 focus,
+                word,
             });
         });
         terms

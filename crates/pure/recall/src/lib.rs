@@ -24,10 +24,10 @@ pub use analyse::language_of;
 pub use asked::Asked;
 pub use document::Document;
 pub use plan::{
-    Budgets, CANDIDATES, Hit, LeftOut, Pick, Reason, Request, Seen, Skip, Surfacing, Why, plan,
+    Budgets, CANDIDATES, Hit, LeftOut, Pick, Reason, Request, Seen, Skip, Surfacing, Why, history, plan,
     plan_selected, plan_work,
 };
-pub use rank::{CONFIDENT, Mixed, Query, Ranked, Scratch, Weights, confident, shifted};
+pub use rank::{CONFIDENT, Ground, Mixed, Query, Ranked, Scratch, Weights, confident, shifted};
 pub use searcher::Searcher;
 pub use segment::{OpenError, Segment, TooLarge};
 pub use work::Work;

@@ -106,6 +106,16 @@ impl Searcher {
         Self::of(segments, &gone, weights)
     }
 
+    /// Same documents without some, as a fresh index of the others would answer. Numbers stay.
+    #[must_use]
+    pub fn without(&self, hidden: impl IntoIterator<Item = usize>) -> Self {
+        let segments = self.parts.iter().map(|part| part.segment.clone());
+        let gone = self.gone.iter().enumerate();
+        let gone = gone.filter_map(|(document, gone)| gone.then_some(document));
+        let removed: Vec<usize> = gone.chain(hidden).collect();
+        Self::of(segments.collect(), &removed, self.weights)
+    }
+
     fn of(segments: Vec<Segment>, removed: &[usize], weights: Weights) -> Self {
         let language = segments.first().map(Segment::language);
         // Without a segment nothing is found, in any language.
@@ -158,6 +168,11 @@ impl Searcher {
     /// Number of documents that are left.
     pub fn len(&self) -> usize {
         self.live as usize
+    }
+
+    /// True if a document is left.
+    pub fn has(&self, document: usize) -> bool {
+        self.gone.get(document) == Some(&false)
     }
 
     /// True if none is left.

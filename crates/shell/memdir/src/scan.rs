@@ -33,6 +33,7 @@ use dormouse_recall::{Document, Searcher, Segment, TooLarge, language_of};
 use dormouse_system::{Stamp, Walked};
 use glance::Walk;
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::thread;
@@ -101,6 +102,46 @@ impl Scan {
     pub fn cards(&self) -> impl Iterator<Item = Card> + '_ {
         let payloads = self.searcher().payloads();
         payloads.filter_map(|(_, payload)| payload::decode(payload))
+    }
+
+    /// Number of a memory among the documents of the searcher.
+    pub fn document(&self, path: &SafePath) -> Option<usize> {
+        let name = Some(path.as_str().as_bytes());
+        let mut payloads = self.searcher().payloads();
+        payloads.find_map(|(number, payload)| (path_in(payload) == name).then_some(number))
+    }
+
+    /// Documents whose cards name a successor, a last day, a contradiction or a judgement of the
+    /// user, and those that these contradict. The others are not decoded: they hold.
+    pub fn doubtful(&self) -> Vec<(usize, Card)> {
+        // Keys of a card as JSON has them; quotes in a text are escaped.
+        const KEYS: [&[u8]; 4] = [
+            b"\"superseded_by\":",
+            b"\"valid_until\":",
+            b"\"contradicts\":",
+            b"\"wrong\":",
+        ];
+        let finders = KEYS.map(memchr::memmem::Finder::new);
+        let has_key = |payload: &[u8]| finders.iter().any(|key| key.find(payload).is_some());
+        let payloads = self.searcher().payloads();
+        let mut found: Vec<(usize, Card)> = payloads
+            .filter(|(_, payload)| has_key(payload))
+            .filter_map(|(number, payload)| Some((number, payload::decode(payload)?)))
+            .collect();
+        let named = found.iter().flat_map(|(_, card)| &card.contradicts);
+        let named: BTreeSet<&[u8]> = named.map(String::as_bytes).collect();
+        if !named.is_empty() {
+            let payloads = self.searcher().payloads();
+            let others = payloads.filter(|(number, payload)| {
+                path_in(payload).is_some_and(|path| named.contains(path))
+                    && found.iter().all(|(known, _)| known != number)
+            });
+            let others = others
+                .filter_map(|(number, payload)| Some((number, payload::decode(payload)?)));
+            let others: Vec<(usize, Card)> = others.collect();
+            found.extend(others);
+        }
+        found
     }
 
     /// True if so much differs from the cache that a new one is worth its price.

@@ -27,7 +27,7 @@ use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Keys that Dormouse writes itself; all others belong to other tools and must survive.
-const OWN_KEYS: [&str; 13] = [
+const OWN_KEYS: [&str; 15] = [
     "name",
     "description",
     "type",
@@ -41,6 +41,8 @@ const OWN_KEYS: [&str; 13] = [
     "sources",
     "review",
     "contradicts",
+    "useful",
+    "wrong",
 ];
 /// Keys of ours that name the source of a memory: their value may change, but not vanish.
 const LINEAGE_KEYS: [&str; 2] = ["origin", "author"];

@@ -176,7 +176,7 @@ pub(crate) fn relisted(text: &str, path: &SafePath, old: Option<&str>, new: &str
         entry.whole && Some(line) == was.as_deref()
     });
     // Overtaken memories are kept but not recalled; a line would still send the model to them.
-    let listed = topic.superseded_by.is_none() && is_trusted(topic.trust);
+    let listed = topic.superseded_by.is_none() && !topic.is_wrong() && is_trusted(topic.trust);
     let line = listed.then(|| line_of(path, &topic));
     match (own, line) {
         (Some(own), line) => {

@@ -43,6 +43,10 @@ pub enum Field {
     Review(Option<String>),
     /// Files that say the contrary; an empty list removes the key.
     Contradicts(Vec<String>),
+    /// Times the user called it useful; zero removes the key.
+    Useful(u32),
+    /// Times the user called it wrong; zero removes the key.
+    Wrong(u32),
 }
 
 impl Field {
@@ -61,6 +65,8 @@ impl Field {
             Self::Sources(_) => "sources",
             Self::Review(_) => "review",
             Self::Contradicts(_) => "contradicts",
+            Self::Useful(_) => "useful",
+            Self::Wrong(_) => "wrong",
         }
     }
 
@@ -79,6 +85,7 @@ impl Field {
             Self::Sources(list) | Self::Contradicts(list) => {
                 (!list.is_empty()).then(|| list_value(list))
             }
+            Self::Useful(count) | Self::Wrong(count) => (*count > 0).then(|| count.to_string()),
         }
     }
 }

@@ -122,6 +122,10 @@ pub struct Topic {
     pub sources: Vec<String>,
     /// Files that say the contrary.
     pub contradicts: Vec<String>,
+    /// Times the user called it useful.
+    pub useful: u32,
+    /// Times the user called it wrong.
+    pub wrong: u32,
     /// Byte offset of the body.
     pub body: usize,
 }
@@ -141,6 +145,7 @@ impl Topic {
         // Newer files of other tools nest their keys; ours stand at the top and win.
         let find = |key: &str| values.get(key).or_else(|| nested?.get(key));
         let string = |key: &str| find(key).and_then(scalar);
+        let count = |key: &str| string(key).and_then(|text| text.parse().ok()).unwrap_or(0);
         Self {
             name: string("name").unwrap_or_default(),
             // Lists show it on one line; a folded YAML text would break them.
@@ -156,17 +161,25 @@ impl Topic {
             author: string("author"),
             sources: find("sources").map(strings).unwrap_or_default(),
             contradicts: find("contradicts").map(strings).unwrap_or_default(),
+            useful: count("useful"),
+            wrong: count("wrong"),
             body,
         }
     }
 
-    /// True once another memory or the calendar has overtaken it.
+    /// True once another memory, the calendar or the user's judgement has overtaken it.
     pub fn is_over(&self, today: jiff::civil::Date) -> bool {
-        is_over(
+        self.is_wrong()
+            || is_over(
             self.superseded_by.as_deref(),
             self.valid_until.as_deref(),
             today,
         )
+    }
+
+    /// True if the user called it wrong, and not useful as often.
+    pub const fn is_wrong(&self) -> bool {
+        self.wrong > self.useful
     }
 }
 

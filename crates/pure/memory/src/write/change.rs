@@ -9,7 +9,7 @@ use crate::index;
 use crate::snapshot::{INDEX, PINNED, Snapshot, is_pinned, is_topic};
 use crate::topic::{self, Field, Topic};
 use crate::transaction::{Author, Transaction};
-use crate::trust::Origin;
+use crate::trust::{Origin, Trust};
 use dormouse_guard::paths::{PathRefusal, SafePath};
 
 /// Reason why a wish cannot be turned into a transaction.
@@ -73,6 +73,46 @@ pub fn edit(
 ) -> Result<Transaction, WriteError> {
     let text = topic::edit(&text_of(snapshot, path)?, fields);
     Ok(retext(snapshot, path, &text, author, reason))
+}
+
+/// Judgement of the user on a memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// It helped.
+    Useful,
+    /// It does not hold.
+    Wrong,
+}
+
+/// Counts a judgement of the user in the front matter. A memory of an assistant that was of use
+/// becomes the user's own word; one that was called wrong more often than useful is history.
+///
+/// # Errors
+/// When there is no such memory.
+pub fn judge(
+    snapshot: &Snapshot,
+    path: &SafePath,
+    judgement: Judgement,
+    reason: &str,
+) -> Result<Transaction, WriteError> {
+    let topic = Topic::read(&text_of(snapshot, path)?);
+    let mut fields = Vec::new();
+    match judgement {
+        Judgement::Useful => {
+            fields.push(Field::Useful(topic.useful.saturating_add(1)));
+            // A level below stems from a tool or a page: approval, which shows the text, is its way.
+            if topic.trust == Some(Trust::Assistant) {
+                fields.push(Field::Trust(Trust::User));
+            }
+        }
+        // One word is enough, whatever was said before: the last one holds.
+        Judgement::Wrong => fields.push(Field::Wrong(topic.wrong.max(topic.useful).saturating_add(1))),
+    }
+    // The same for the other way: the memory speaks again.
+    if judgement == Judgement::Useful && topic.is_wrong() {
+        fields.push(Field::Wrong(0));
+    }
+    edit(snapshot, path, &fields, Author::User, reason)
 }
 
 /// Drops a memory and its line in the index, and marks its dependents for review.

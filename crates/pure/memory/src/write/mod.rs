@@ -21,7 +21,7 @@ mod change;
 mod tests;
 
 pub use add::{Added, NewMemory, Placement, add, free_path, place, render};
-pub use change::{WriteError, dependents, edit, forget, pin, retext, unpin};
+pub use change::{Judgement, WriteError, dependents, edit, forget, judge, pin, retext, unpin};
 pub(crate) use change::{links_to, supersede_in};
 
 use crate::snapshot::{INDEX, Snapshot};

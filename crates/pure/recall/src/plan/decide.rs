@@ -10,11 +10,11 @@
 
 use super::{
     Budgets, Hit, LeftOut, Pick, Reason, Request, Seen, Skip, Surfacing, Why, documentation, ignore,
+    overrules,
 };
 use crate::triggers;
 use dormouse_guard::paths::SafePath;
 use dormouse_memory::card::Card;
-use dormouse_memory::trust::Trust;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Memories to show with a prompt, and candidates for the small model.
@@ -196,6 +196,9 @@ impl<'a> Planner<'a> {
         if let Some(trust) = card.trust.filter(|_| !card.is_trusted()) {
             return Some(Reason::Untrusted(trust));
         }
+        if card.is_wrong() {
+            return Some(Reason::Wrong);
+        }
         if card.is_over(self.request.today) {
             return Some(Reason::Over);
         }
@@ -215,28 +218,10 @@ impl<'a> Planner<'a> {
     /// Memory among those looked at that says the contrary and holds: the one believed more, or of
     /// two words the later. Two contrary memories are never shown side by side.
     fn contradicted(&self, card: &Card) -> Option<SafePath> {
-        let names = |card: &Card, other: &Card| {
-            let path = other.path.as_str();
-            card.contradicts.iter().any(|name| name == path)
-        };
-        // Without a claim it is the user's own.
-        let rank = |card: &Card| {
-            let said = if card.said.0 > 0 {
-                card.said
-            } else {
-                card.modified
-            };
-            (card.trust.unwrap_or(Trust::User), said)
-        };
-        let mut others = self.cards.values().filter(|other| other.path != card.path);
-        let holds = |other: &&&Card| {
-            (names(card, other) || names(other, card))
-                && other.is_trusted()
-                && !other.is_over(self.request.today)
-                // Of equals the first by path, so that one of them is shown.
-                && (rank(other), std::cmp::Reverse(&other.path)) > (rank(card), std::cmp::Reverse(&card.path))
-        };
-        others.find(holds).map(|other| other.path.clone())
+        let mut others = self.cards.values();
+        others
+            .find(|other| overrules(other, card, self.request.today))
+            .map(|other| other.path.clone())
     }
 
     fn take(&mut self, card: &Card, why: Why) {

@@ -11,11 +11,14 @@
 
 mod decide;
 mod documentation;
+mod history;
 mod ignore;
 #[cfg(test)]
 mod tests;
 
 pub use decide::{plan, plan_selected, plan_work};
+pub use history::history;
+use history::overrules;
 
 use crate::triggers::Match;
 use crate::work::Work;
@@ -140,6 +143,8 @@ pub enum Reason {
     Untrusted(Trust),
     /// Overtaken by another memory or by the calendar.
     Over,
+    /// Called wrong by the user, and not of use since.
+    Wrong,
     /// Contradicted by a memory that is said later, or believed more.
     Contradicted {
         /// File of the memory that holds.
@@ -212,6 +217,7 @@ impl fmt::Display for Reason {
             Self::ReadByAgent => f.write_str("read by the agent itself"),
             Self::Untrusted(trust) => write!(f, "not approved (trust: {trust})"),
             Self::Over => f.write_str("overtaken or over"),
+            Self::Wrong => f.write_str("called wrong by the user"),
             Self::Contradicted { by } => write!(f, "contradicted by {by}, which holds"),
             Self::Documentation { tool } => write!(f, "explains `{tool}`, which is in use"),
             Self::Unsure { confidence } => write!(f, "not sure to help ({confidence:.2})"),

@@ -18,6 +18,7 @@ mod score;
 mod weights;
 
 pub use confidence::{CONFIDENT, confident, shifted};
+pub use near::Ground;
 pub use weights::{Mixed, Weights};
 
 use crate::cues::is_request;

@@ -7,6 +7,7 @@
 use super::plan::Plan;
 use crate::searcher::Searcher;
 use crate::segment::GAP;
+use serde::Serialize;
 
 /// Most words between two words that still count as together: about a clause.
 const REACH: usize = 6;
@@ -103,6 +104,56 @@ impl Searcher {
             }
         }
         eyes.sum(plan)
+    }
+}
+
+/// Word of a query, and its evidence in one document.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ground {
+    /// Word of the query, without case.
+    pub word: String,
+    /// Term of the document that stands for it; `None` if it has none.
+    pub found: Option<String>,
+    /// Share of the question that the word is, from 0 to 1.
+    pub weight: f32,
+    /// Evidence that it is meant, from 0 to 1.
+    pub cover: f32,
+}
+
+impl Searcher {
+    /// Words of a query that tell something, with their evidence in a document. Empty for a document
+    /// that is gone.
+    pub fn grounds(&self, query: &str, document: usize) -> Vec<Ground> {
+        let plan = self.plan(query);
+        let whole: f32 = plan.words.iter().map(|word| word.worth).sum();
+        let mut best: Vec<(f32, Option<String>)> = vec![(0.0, None); plan.words.len()];
+        let number = u32::try_from(document).ok();
+        let number = number.filter(|_| self.gone.get(document) == Some(&false));
+        if let Some(document) = number {
+            let (at, local) = self.place(document);
+            if let Some(part) = self.parts.get(at) {
+                let wanted = Wanted::new(&plan, at);
+                for number in part.segment.words(part.segment.units_of(local)) {
+                    let Some((word, _, cover)) = wanted.word(number).filter(|_| number != GAP)
+                    else {
+                        continue;
+                    };
+                    if cover > best[word].0 {
+                        let text = String::from_utf8_lossy(part.segment.term_text(number));
+                        best[word] = (cover, Some(text.into_owned()));
+                    }
+                }
+            }
+        }
+        let words = plan.words.iter().zip(plan.texts).zip(best);
+        let told = words.filter(|((word, _), _)| word.worth > 0.0);
+        told.map(|((word, text), (cover, found))| Ground {
+            word: text,
+            found,
+            weight: if whole > 0.0 { word.worth / whole } else { 0.0 },
+            cover,
+        })
+        .collect()
     }
 }
 

@@ -81,6 +81,8 @@ pub(crate) struct Plan {
     pub(crate) terms: Vec<Planned>,
     /// Words in order; those of an identifier without the identifier.
     pub(crate) words: Vec<Word>,
+    /// The same as the query has them.
+    pub(crate) texts: Vec<String>,
     /// Words that stand together in the query, or with nothing but stop words between them.
     pub(crate) pairs: Vec<(usize, usize)>,
     /// By word: the pairs it is in.
@@ -147,6 +149,7 @@ impl Searcher {
                 // A word that no document has still belongs to the query; covering the rest is not
                 // enough.
                 let nowhere = self.factor(term) * self.rarity(0);
+                plan.texts.push(term.word.clone());
                 plan.words.push(Word {
                     rarity: planned.as_ref().map_or(nowhere, |planned| planned.weight),
                     stops: term.stop_word,

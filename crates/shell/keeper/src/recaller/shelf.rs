@@ -22,14 +22,20 @@ use dormouse_memory::topic::Topic;
 use dormouse_recall::render::{Caps, render};
 use dormouse_recall::usage::{Book, Counts};
 use dormouse_recall::verify::{Claim, Showing, claims, mark};
-use dormouse_recall::{Asked, Hit, Query, Scratch, Seen, Surfacing, shifted};
+use dormouse_recall::{
+    Asked, Ground, Hit, Query, Scratch, Searcher, Seen, Surfacing, history, shifted,
+};
 use dormouse_system::{OptionalFile as _, System};
+use jiff::civil::Date;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Share by which earlier use can change a score. Small, so that it only decides between memories
 /// that fit about equally well.
 const USE_BONUS: f32 = 0.05;
+/// Overtaken memories that are looked for behind those that hold: a screen of them.
+const HISTORY: usize = 10;
 /// Most bytes of usage records that are read; twice what a full book has.
 const MOST_USAGE: u64 = 4 * 1024 * 1024;
 
@@ -75,6 +81,40 @@ struct Kept {
     standing: Vec<Card>,
     /// True if the index has to be brought up to date.
     stale: bool,
+    /// Memories that hold, and history, once a prompt has asked for them.
+    apart: Option<Apart>,
+}
+
+/// Memories that hold on a day, and those that are history.
+#[derive(Debug)]
+struct Apart {
+    day: Date,
+    /// Searchers over one and the other; `None` if there is no history.
+    searchers: Option<(Searcher, Searcher)>,
+}
+
+impl Apart {
+    fn new(scan: &Scan, day: Date) -> Self {
+        let (numbers, cards): (Vec<usize>, Vec<Card>) = scan.doubtful().into_iter().unzip();
+        let paths = history(&cards, day);
+        let past = numbers.into_iter().zip(&cards);
+        let past = past.filter(|(_, card)| paths.contains(&card.path));
+        let past: BTreeSet<usize> = past.map(|(number, _)| number).collect();
+        let searchers = (!past.is_empty()).then(|| {
+            let all = scan.searcher();
+            let holding = all.payloads().map(|(number, _)| number);
+            let holding = holding.filter(|number| !past.contains(number));
+            (all.without(past.iter().copied()), all.without(holding))
+        });
+        Self { day, searchers }
+    }
+}
+
+/// Facts of the last look that hold as long as no file changed.
+struct Before {
+    triggered: Vec<Card>,
+    apart: Option<Apart>,
+    unchanged: bool,
 }
 
 impl From<Glance> for Kept {
@@ -84,6 +124,7 @@ impl From<Glance> for Kept {
             triggered: glance.triggered,
             standing: glance.standing,
             stale: glance.stale,
+            apart: None,
         }
     }
 }
@@ -91,13 +132,14 @@ impl From<Glance> for Kept {
 impl Kept {
     /// Takes the triggered cards over if nothing changed, since decoding thousands of cards costs
     /// time.
-    fn new(scan: Scan, before: Option<(Vec<Card>, bool)>) -> Self {
+    fn new(scan: Scan, before: Option<Before>) -> Self {
         let unchanged = scan.read == 0 && scan.outdated == 0;
-        let triggered = match before {
-            Some((triggered, true)) if unchanged => triggered,
+        let (triggered, apart) = match before {
+            Some(before) if before.unchanged && unchanged => (before.triggered, before.apart),
             _ => {
                 let cards = scan.cards();
-                cards.filter(|card| !card.triggers.is_empty()).collect()
+                let triggered = cards.filter(|card| !card.triggers.is_empty());
+                (triggered.collect(), None)
             }
         };
         Self {
@@ -105,16 +147,59 @@ impl Kept {
             triggered,
             standing: Vec::new(),
             stale: false,
+            apart,
         }
     }
 
-    fn find(&self, prompt: &str, top: usize, now: Millis, usage: &Book) -> (Vec<Hit>, Vec<Card>) {
+    /// Memories that hold on a day, and history, told apart once a day.
+    fn apart(&mut self, day: Date) -> &Apart {
+        let known = self.apart.take().filter(|apart| apart.day == day);
+        let known = known.unwrap_or_else(|| Apart::new(&self.scan, day));
+        self.apart.insert(known)
+    }
+
+    fn find(
+        &mut self,
+        prompt: &str,
+        top: usize,
+        now: Millis,
+        usage: &Book,
+    ) -> (Vec<Hit>, Vec<Card>) {
+        let day = crate::keeper::day(now);
+        self.apart(day);
+        let apart = self.apart.as_ref();
+        let apart = apart.and_then(|apart| apart.searchers.as_ref());
+        let (holding, past) = apart.map_or((self.scan.searcher(), None), |(holding, past)| {
+            (holding, Some(past))
+        });
+        let (mut hits, mut cards) = self.found(holding, prompt, top, now, usage);
+        if let Some(past) = past {
+            // Behind all that hold, for people who look at what was left out.
+            let (older, theirs) = self.found(past, prompt, HISTORY, now, usage);
+            hits.extend(older);
+            cards.extend(theirs);
+        }
+        for card in &self.triggered {
+            if cards.iter().all(|known| known.path != card.path) {
+                cards.push(card.clone());
+            }
+        }
+        (hits, cards)
+    }
+
+    fn found(
+        &self,
+        searcher: &Searcher,
+        prompt: &str,
+        top: usize,
+        now: Millis,
+        usage: &Book,
+    ) -> (Vec<Hit>, Vec<Card>) {
         let query = Query {
             text: prompt,
             top,
             now: now.0,
         };
-        let searcher = self.scan.searcher();
         let found = searcher.search(&query, &mut Scratch::default());
         let asked = Asked::of(prompt);
         let mut cards: Vec<Card> = Vec::new();
@@ -125,6 +210,7 @@ impl Kept {
             };
             #[expect(clippy::cast_possible_truncation, reason = "a share between 0 and 1")]
             let useful = usage.counts(&card.path).prior() as f32 - 0.5;
+            let useful = useful + judged(&card);
             hits.push(Hit {
                 path: card.path.clone(),
                 score: ranked.score * (1.0 + USE_BONUS * useful),
@@ -138,12 +224,32 @@ impl Kept {
             let better = b.score.total_cmp(&a.score);
             better.then_with(|| a.path.cmp(&b.path))
         });
-        for card in &self.triggered {
-            if cards.iter().all(|known| known.path != card.path) {
-                cards.push(card.clone());
-            }
-        }
         (hits, cards)
+    }
+
+    /// Words of a prompt with their evidence in a memory.
+    fn grounds(&mut self, prompt: &str, path: &SafePath, now: Millis) -> Vec<Ground> {
+        let Some(document) = self.scan.document(path) else {
+            return Vec::new();
+        };
+        self.apart(crate::keeper::day(now));
+        let apart = self.apart.as_ref();
+        let apart = apart.and_then(|apart| apart.searchers.as_ref());
+        let grounds = |searcher: &Searcher| searcher.grounds(prompt, document);
+        match apart {
+            Some((holding, _)) if !holding.has(document) => self.scan.searcher().grounds(prompt, document),
+            Some((holding, _)) => grounds(holding),
+            None => grounds(self.scan.searcher()),
+        }
+    }
+}
+
+/// Favour by the user's own word, from 0 to 0.5: a second one says little more than the first.
+fn judged(card: &Card) -> f32 {
+    match card.useful.saturating_sub(card.wrong) {
+        0 => 0.0,
+        1 => 0.35,
+        _ => 0.5,
     }
 }
 
@@ -165,17 +271,24 @@ impl Shelf {
     }
 
     /// Looks at all memories as they are now.
-    fn look<T>(&self, look: impl FnOnce(&Kept) -> T) -> Result<T, MemdirError> {
+    fn look<T>(&self, look: impl FnOnce(&mut Kept) -> T) -> Result<T, MemdirError> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         // Taken, so that a failed scan is not kept and the next look starts anew.
         let now = match kept.take() {
             Some(kept) if self.visit == Visit::Brief => kept,
             None if self.visit == Visit::Brief => self.dir.glance()?.into(),
             Some(Kept {
-                scan, triggered, ..
+                scan,
+                triggered,
+                apart,
+                ..
             }) => {
-                let unchanged = scan.read == 0 && scan.outdated == 0;
-                Kept::new(self.dir.rescan(scan)?, Some((triggered, unchanged)))
+                let before = Before {
+                    triggered,
+                    apart,
+                    unchanged: scan.read == 0 && scan.outdated == 0,
+                };
+                Kept::new(self.dir.rescan(scan)?, Some(before))
             }
             None => Kept::new(self.scan()?, None),
         };
@@ -237,6 +350,21 @@ impl Shelf {
     ) -> Result<(Vec<Hit>, Vec<Card>), MemdirError> {
         let usage = self.usage();
         self.look(|kept| kept.find(prompt, top, now, &usage))
+    }
+
+    /// Words of a prompt with their evidence in a memory; none if it is gone.
+    pub(super) fn grounds(
+        &self,
+        prompt: &str,
+        path: &SafePath,
+        now: Millis,
+    ) -> Result<Vec<Ground>, MemdirError> {
+        self.look(|kept| kept.grounds(prompt, path, now))
+    }
+
+    /// Use of a memory so far.
+    pub(super) fn counts(&self, path: &SafePath) -> Counts {
+        self.usage().counts(path)
     }
 
     /// Memories that some work triggers.
