@@ -12,11 +12,12 @@
 //! # Not here
 //! Weights of terms in a search: `rank`.
 
-use dormouse_text::synonyms::{groups, is_weak, weak_han};
+use crate::asked::Asked;
+use crate::glossary::Glossary;
+use dormouse_text::synonyms::{is_weak, weak_han};
 use dormouse_text::words::{Language, Stemming, StopWords, Tokeniser, detect};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::OnceLock;
 
 /// Bytes looked at to tell the language of a collection: detection settles long before, and a large
 /// collection is not read twice.
@@ -108,24 +109,22 @@ pub(crate) struct Analyser {
     tokeniser: Tokeniser,
     /// Tokeniser without stop words, to know which terms come from one.
     without_stop_words: Tokeniser,
-    /// By term: those that people use in its place.
-    synonyms: &'static HashMap<String, BTreeSet<String>>,
+    language: Language,
 }
 
 impl Analyser {
     pub(crate) fn new(language: Language) -> Self {
         let tokeniser = |stop_words| Tokeniser::new(Some(language), stop_words, Stemming::On);
         Self {
-            synonyms: synonyms(language),
+            language,
             tokeniser: tokeniser(StopWords::Keep),
             without_stop_words: tokeniser(StopWords::Drop),
         }
     }
 
-    /// Terms that people use in place of one, as the general table has them.
-    pub(crate) fn synonyms(&self, term: &str) -> impl Iterator<Item = &str> {
-        let found = self.synonyms.get(term).into_iter().flatten();
-        found.map(String::as_str)
+    /// General tables in the terms of the collection, made when they are first asked for.
+    pub(crate) fn glossary(&self) -> &'static Glossary {
+        Glossary::of(self.language)
     }
 
     /// Calls `found` with each term, in order.
@@ -140,7 +139,11 @@ impl Analyser {
             speaking.insert((range.start, range.end));
         });
         let own = own_language(text);
-        let asking = weak_han(text);
+        let asked = Asked::of(text);
+        let mut asking = weak_han(text);
+        for word in asked.implied_han() {
+            asking.extend(text.match_indices(word).map(|(at, _)| at..at + word.len()));
+        }
         let mut terms: Vec<QueryTerm> = Vec::new();
         let mut asks = false;
         self.each_with_range(text, |term, range| {
@@ -160,7 +163,7 @@ impl Analyser {
                 text: term.text.to_owned(),
                 sort: term.sort,
                 stop_word,
-                weak: is_weak(&word),
+                weak: is_weak(&word) || asked.implies(&word),
                 focus,
                 word,
             });
@@ -259,40 +262,8 @@ fn own_language(text: &str) -> Option<Language> {
     (best.0 > 0).then_some(best.1)
 }
 
-fn is_wide(letter: char) -> bool {
+pub(crate) fn is_wide(letter: char) -> bool {
     matches!(u32::from(letter), 0x3040..=0x30FF | 0x3400..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF)
-}
-
-/// The general table in the terms of a collection: stems, by its own stemmer.
-fn synonyms(language: Language) -> &'static HashMap<String, BTreeSet<String>> {
-    static TABLES: [OnceLock<HashMap<String, BTreeSet<String>>>; 4] =
-        [const { OnceLock::new() }; 4];
-    // One for each language of the stemmer; the last serves any that may be added.
-    let at = (language as usize).min(TABLES.len() - 1);
-    TABLES[at].get_or_init(|| {
-        stemmed(&Tokeniser::new(
-            Some(language),
-            StopWords::Keep,
-            Stemming::On,
-        ))
-    })
-}
-
-fn stemmed(tokeniser: &Tokeniser) -> HashMap<String, BTreeSet<String>> {
-    let mut table: HashMap<String, BTreeSet<String>> = HashMap::new();
-    for group in groups() {
-        // An identifier gives its parts and then itself; only one word stands for another.
-        let single = |word: &str| {
-            let mut terms = tokeniser.terms(word);
-            (terms.len() == 1).then(|| terms.remove(0))
-        };
-        let terms: BTreeSet<String> = group.filter_map(single).collect();
-        for term in &terms {
-            let others = terms.iter().filter(|other| *other != term).cloned();
-            table.entry(term.clone()).or_default().extend(others);
-        }
-    }
-    table
 }
 
 /// Writes the word without case into `form`; true if that differs from its stem.

@@ -1,7 +1,7 @@
 //! Words that people use for one another, and words that say nothing about a subject.
 //!
 //! # Model
-//! Two small tables in `data`, written for software work in general, in English, German and
+//! Tables in `data`, written for software work in general, in English, German and
 //! Chinese. A project's own expressions are not in them.
 //!
 //! # Not here
@@ -11,12 +11,18 @@ use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 const GROUPS: &str = include_str!("../data/synonyms.txt");
+const KINDS: &str = include_str!("../data/kinds.txt");
 const WEAK: &str = include_str!("../data/weak.txt");
 const WEAK_HAN: &str = include_str!("../data/weak_han.txt");
 
 /// Groups of words that stand for one another, in lower case.
 pub fn groups() -> impl Iterator<Item = impl Iterator<Item = &'static str> + Clone> {
     rows(GROUPS).map(str::split_whitespace)
+}
+
+/// Kinds of things: the words for the kind, and things of it, each separated by blanks.
+pub fn kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
+    rows(KINDS).filter_map(|row| row.split_once(" : "))
 }
 
 /// True if a folded word says nothing about the subject of a question.
@@ -74,6 +80,11 @@ mod tests {
                 assert_eq!(word, word.to_lowercase());
             }
         }
+        for (names, things) in kinds() {
+            assert!(!names.is_empty() && things.split_whitespace().count() > 1);
+            assert_eq!(things, things.to_lowercase());
+        }
+        assert_eq!(kinds().count(), rows(KINDS).count());
         assert!(is_weak("find") && !is_weak("port"));
     }
 

@@ -79,6 +79,7 @@ fn recalled(root: &Path) -> String {
         work: Work::default(),
         most: None,
         near: Near::Show,
+        explain: false,
     });
     let answer = answer.expect("an answer");
     format!(

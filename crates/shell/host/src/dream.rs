@@ -76,6 +76,8 @@ pub struct DreamReport {
     pub files: Vec<FileDiff>,
     /// Changes that were left out because others changed the file meanwhile.
     pub dropped: Vec<DroppedChange>,
+    /// Memories that were shown often and never were of use: proposed for forgetting.
+    pub never_used: Vec<UnusedMemory>,
     /// The entry of the journal, if anything changed.
     pub entry: Option<String>,
     /// Tokens that the model used.
@@ -96,6 +98,15 @@ pub struct DreamChange {
     pub reason: String,
     /// Files that it was made of.
     pub sources: Vec<SafePath>,
+}
+
+/// A memory that was shown often and never was of use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnusedMemory {
+    /// Its file, relative to its directory.
+    pub path: SafePath,
+    /// Times it was shown.
+    pub shown: u32,
 }
 
 /// A change that was left out.
@@ -329,6 +340,10 @@ fn report(dreamt: Dreamt, dry_run: bool) -> DreamReport {
         path: dropped.path.clone(),
         because_of: dropped.because_of.clone(),
     });
+    let never_used = dreamt.never_used.iter().map(|unused| UnusedMemory {
+        path: unused.path.clone(),
+        shown: unused.shown,
+    });
     DreamReport {
         dreamt: true,
         why_not: None,
@@ -336,6 +351,7 @@ fn report(dreamt: Dreamt, dry_run: bool) -> DreamReport {
         changes: changes.collect(),
         files: files.collect(),
         dropped: dropped.collect(),
+        never_used: never_used.collect(),
         changed_files: dreamt.entry.as_ref().map_or(0, |entry| entry.changes.len()),
         tokens: dreamt.usage.prompt().get() + dreamt.usage.output.get(),
         by: dreamt.by,

@@ -10,6 +10,7 @@ mod dream;
 mod error;
 mod fork;
 mod gc;
+mod grounds;
 mod guest;
 mod hooks;
 mod host;
@@ -47,11 +48,12 @@ pub use doctor::{
 pub use dormouse_recall::Work;
 pub use dormouse_recall::verify::Mark;
 pub use dream::{
-    DreamAnswer, DreamAsk, DreamChange, DreamReport, DroppedChange, ExtractAsk, ExtractReport,
+    DreamAnswer, DreamAsk, DreamChange, DreamReport, UnusedMemory, DroppedChange, ExtractAsk, ExtractReport,
     ExtractedBy, NotDreamt, ProposedMemory,
 };
 pub use error::HostError;
 pub use gc::{Garbage, GarbageFile, GcReport, NotRemovedFile, SessionLeft};
+pub use grounds::{AskedFor, Grounds, UseSoFar};
 pub use guest::{GuestAnswer, GuestEvent, GuestMoment, SpoolTask, Spooled};
 pub use hooks::{HookBy, HookCommand, HookEvent, HookTable};
 pub use host::{Host, Trusted};
@@ -63,7 +65,7 @@ pub use memories::{
     Added, AgentForgot, AgentRemembered, Check, Chosen, Consolidation, CredentialIn, Decided,
     EntryDiff, EntryRow, FieldChanges, FileDiff, FileLeftOut, Finding, Forgotten, HistoryList,
     ImportAsk, ImportReport, InboxList, IndexMended, IndexMending, IndexState, Instruction, Kept,
-    LeftOutside, ListFilter, MemoryCounts, MemoryDraft, MemoryEdited, MemoryList, MemoryRow,
+    LeftOutside, ListFilter, MemoryCounts, MemoryDraft, MemoryEdited, MemoryJudged, MemoryList, MemoryRow,
     MemoryShown, MemoryStatus, Moved, NameError, NewMemoryText, PromptSection, Purge, Remedy,
     Remembered, Spending, ToolAnswer, Undone, WaitingItem, may_be_shown,
 };
@@ -98,6 +100,6 @@ pub use dormouse_memory::import::Format as ImportFormat;
 pub use dormouse_memory::instructions::FileDigest;
 pub use dormouse_memory::tool::Overwrite;
 pub use dormouse_memory::topic::Kind;
-pub use dormouse_memory::write::WriteError;
+pub use dormouse_memory::write::{Judgement, WriteError};
 pub use dormouse_permit::{Because, Mode, Ruling, UnknownMode, Verdict};
 pub use dormouse_store::{ConvertError, LayoutError, OpenError, ReadError, ReadLog};

@@ -10,6 +10,7 @@
 //! The decision which memories a session is given ([`crate::recall`]).
 
 use crate::error::HostError;
+use crate::grounds::Grounds;
 use crate::host::{Host, day};
 use crate::place::Which;
 use crate::remark::Remark;
@@ -68,6 +69,9 @@ pub struct MemoryFound {
     pub team: bool,
     /// Reason why it goes in, or why it does not; `None` in a search.
     pub why: Option<String>,
+    /// Grounds of the decision, where they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grounds: Option<Box<Grounds>>,
     /// `modified` as a number, to compute ages from.
     #[serde(skip)]
     pub at: Millis,
@@ -125,6 +129,7 @@ impl<'a> Judge<'a> {
             pinned: is_pinned(&card.path),
             team: owner == Owner::Team,
             why: None,
+            grounds: None,
             at: card.modified,
             name: topic.name,
         }

@@ -9,6 +9,7 @@
 //! Searching for words, where nothing is too uncertain to be shown ([`crate::lookup`]).
 
 use crate::error::HostError;
+use crate::grounds::grounds;
 use crate::host::Host;
 use crate::lookup::{Judge, MemoryFound, verified};
 use crate::place::Which;
@@ -35,6 +36,8 @@ pub struct RecallQuestion {
     pub most: Option<usize>,
     /// Treatment of the memories that do not go in.
     pub near: Near,
+    /// Set if the grounds of each decision are told.
+    pub explain: bool,
 }
 
 /// Treatment of memories that do not go in.
@@ -99,10 +102,19 @@ impl Host {
             self.remark_skipped(found.skipped());
             let skip = found.surfacing.skipped.as_ref().map(Skip::to_string);
             answer.skipped = answer.skipped.or(skip);
-            answer.memories.extend(picks(found, &judge));
+            let mut certain: Vec<MemoryFound> = picks(found, &judge).collect();
+            let mut near = Vec::new();
             if question.near == Near::Show {
-                uncertain.extend(others(found, &judge)?);
+                near = others(found, &judge)?;
             }
+            if question.explain {
+                let all = near.iter_mut().map(|(memory, _)| memory);
+                for memory in certain.iter_mut().chain(all) {
+                    self.explain(found, question, memory)?;
+                }
+            }
+            answer.memories.extend(certain);
+            uncertain.extend(near);
         }
         answer.abstained = answer.memories.is_empty();
         // A memory that shares no telling word with the question is not even near.
@@ -124,6 +136,21 @@ impl Host {
         uncertain.truncate(most);
         answer.uncertain = verified(&library, uncertain);
         Ok(answer)
+    }
+
+    /// Adds the grounds of a decision.
+    fn explain(
+        &self,
+        found: &Brought,
+        question: &RecallQuestion,
+        memory: &mut MemoryFound,
+    ) -> Result<(), HostError> {
+        let card = found.cards.iter().find(|card| card.path.as_str() == memory.path);
+        if let Some(card) = card {
+            let asked = (question.prompt.as_str(), &question.work);
+            memory.grounds = Some(Box::new(grounds(found, card, asked, self.now())?));
+        }
+        Ok(())
     }
 
     /// The directories that a question looks at, those that exist.

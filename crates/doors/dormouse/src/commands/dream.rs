@@ -27,7 +27,8 @@ Examples:
   dormouse dream undo          Take the last dream back
 
 JSON: {\"dreamt\", \"why_not\", \"by\", \"dry_run\", \"changes\": [{\"path\", \"what\", \"reason\", \"sources\"}],
-\"files\": [{\"path\", \"before\", \"after\"}], \"dropped\": [{\"path\", \"because_of\"}], \"entry\", \"tokens\"}";
+\"files\": [{\"path\", \"before\", \"after\"}], \"dropped\": [{\"path\", \"because_of\"}], \"never_used\": [{\"path\", \"shown\"}],
+\"entry\", \"tokens\"}";
 
 /// Arguments of `dormouse dream`.
 #[derive(Debug, clap::Args)]
@@ -181,7 +182,8 @@ impl Report for DreamScreen<'_> {
 
 fn show(dreamt: &DreamReport, place: &str, out: &mut Out) -> Outcome {
     if dreamt.files.is_empty() {
-        return Ok(out.line("Memory is in order; nothing had to change.")?);
+        out.line("Memory is in order; nothing had to change.")?;
+        return never_used(dreamt, place, out);
     }
     for change in &dreamt.changes {
         let line = Line::new().role(Role::Strong, &change.path);
@@ -202,6 +204,7 @@ fn show(dreamt: &DreamReport, place: &str, out: &mut Out) -> Outcome {
         );
         out.paragraph(Role::Warning, &why, 0)?;
     }
+    never_used(dreamt, place, out)?;
     if dreamt.dry_run {
         return Ok(out.line("Nothing was changed; without --dry-run it is.")?);
     }
@@ -215,6 +218,24 @@ fn show(dreamt: &DreamReport, place: &str, out: &mut Out) -> Outcome {
         .text(format!(": {files} changed{used}. "));
     let undo = done.role(Role::Hint, format!("dormouse dream undo{place}"));
     Ok(out.line(undo.text(" takes it back."))?)
+}
+
+/// Proposes memories for forgetting: a dream never forgets by itself.
+fn never_used(dreamt: &DreamReport, place: &str, out: &mut Out) -> Outcome {
+    if dreamt.never_used.is_empty() {
+        return Ok(());
+    }
+    out.line("Shown often and never of use:")?;
+    for unused in &dreamt.never_used {
+        let times = figures::count(unused.shown as usize, "time", "times");
+        let line = Line::new().role(Role::Strong, format!("  {}", unused.path));
+        out.line(line.text(format!("  shown {times}")))?;
+    }
+    let line = Line::new()
+        .role(Role::Hint, format!("`dormouse memory{place} forget NAME`"))
+        .text(" forgets one, ");
+    let line = line.role(Role::Hint, format!("`dormouse memory{place} useful NAME`"));
+    Ok(out.line(line.text(" keeps it off this list."))?)
 }
 
 #[derive(Serialize)]

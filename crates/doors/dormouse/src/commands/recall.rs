@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::error::Outcome;
 use crate::output::{Line, Out, Report, Role, figures};
-use dormouse_host::{Mark, MemoryFound, Near, RecallQuestion, Recalled, Which, Work};
+use dormouse_host::{Grounds, Mark, MemoryFound, Near, RecallQuestion, Recalled, UseSoFar, Which, Work};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -17,11 +17,15 @@ whatever the words.
 Examples:
   dormouse recall which port does staging use
   dormouse recall --all 'database tests'
+  dormouse recall --why which port does staging use
   dormouse recall fix the build --file src/main.rs --ran 'cargo test'
 
 JSON: {\"query\", \"abstained\", \"skipped\", \"memories\": [{\"path\", \"name\", \"description\", \"type\",
 \"trust\", \"modified\", \"score\", \"confidence\", \"words\", \"mark\", \"over\",
-\"untrusted\", \"pinned\", \"team\", \"why\"}], \"uncertain\": [the same, with --all]}";
+\"untrusted\", \"pinned\", \"team\", \"why\", \"grounds\"}], \"uncertain\": [the same, with --all]}
+With --why \"grounds\" is {\"words\": [{\"word\", \"found\", \"weight\", \"cover\"}], \"asked\": [{\"what\",
+\"told\"}], \"trigger\", \"usage\": {\"shown\", \"used\", \"useful\", \"wrong\"}, \"age_days\", \"verified\",
+\"threshold\"}.";
 
 /// Arguments of `dormouse recall`.
 #[derive(Debug, clap::Args)]
@@ -39,6 +43,9 @@ pub struct Args {
     /// Also show the nearest memories that are not certain
     #[arg(long)]
     all: bool,
+    /// Tell the grounds of each decision: words and weights, use, age, checks
+    #[arg(long)]
+    why: bool,
     /// As if the session had worked on this file; may be repeated
     #[arg(long = "file", value_name = "FILE")]
     files: Vec<String>,
@@ -83,6 +90,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         work,
         most: args.limit,
         near,
+        explain: args.why,
     })?;
     app.tell(&RecallScreen { recalled, near })
 }
@@ -128,8 +136,58 @@ pub(super) fn list(memories: &[MemoryFound], out: &mut Out) -> Outcome {
         out.line(Line::new().role(Role::Strong, &memory.path))?;
         out.indented(Role::Plain, memory.says(), 2)?;
         out.indented(Role::Dim, &about(memory, out), 2)?;
+        if let Some(grounds) = &memory.grounds {
+            for line in reasons(memory, grounds) {
+                out.indented(Role::Dim, &line, 4)?;
+            }
+        }
     }
     Ok(())
+}
+
+/// Grounds of a decision, a line each.
+pub(in crate::commands) fn reasons(memory: &MemoryFound, grounds: &Grounds) -> Vec<String> {
+    let mut lines = Vec::new();
+    let words = grounds.words.iter().map(|word| {
+        let share = word.weight * 100.0;
+        match &word.found {
+            None => format!("{} {share:.0} % missing", word.word),
+            Some(found) if *found == word.word => format!("{} {share:.0} %", word.word),
+            Some(found) => format!("{} {share:.0} % as {found} ({:.1})", word.word, word.cover),
+        }
+    });
+    let words: Vec<String> = words.collect();
+    if !words.is_empty() {
+        lines.push(format!("words: {}", words.join(", ")));
+    }
+    for asked in &grounds.asked {
+        let told = if asked.told { "tells one" } else { "tells none" };
+        lines.push(format!("asked for {}: it {told}", asked.what));
+    }
+    if let Some(trigger) = &grounds.trigger {
+        lines.push(format!("work: {trigger}"));
+    }
+    let UseSoFar {
+        shown,
+        used,
+        useful,
+        wrong,
+    } = grounds.usage;
+    lines.push(format!(
+        "use: shown {shown}, of use {used}; called useful {useful}, wrong {wrong}"
+    ));
+    let checked = grounds.verified.as_deref().unwrap_or("never");
+    let trust = memory.trust.unwrap_or("user, by hand");
+    let days = figures::count(usize::try_from(grounds.age_days).unwrap_or(0), "day", "days");
+    lines.push(format!("said {days} ago; checked {checked}; trust: {trust}"));
+    if let Some(confidence) = memory.confidence {
+        let threshold = grounds.threshold * 100.0;
+        lines.push(format!(
+            "confidence: {:.0} %, {threshold:.0} % needed",
+            confidence * 100.0
+        ));
+    }
+    lines
 }
 
 /// Facts that a reader should know of a memory.

@@ -12,7 +12,7 @@
 
 use super::Ranked;
 use super::near::Look;
-use super::plan::Plan;
+use super::plan::{CLASSES, Class, Plan};
 use crate::searcher::Searcher;
 
 /// Threshold below which a hit is better not shown. On the notes above, of the hits it lets through
@@ -33,12 +33,15 @@ const NEAR_MOST: f32 = 2.0;
 const MARGIN: f32 = 3.88;
 const BEST: f32 = 10.64;
 
-/// Coefficients of the fit for small stores: bias, share of the query that is meant, how much that
-/// is, nearness, distance to the next hit. Fitted on the three hundred questions to tune on of the
-/// sets beside the keeper's tests, for a wrong hit in twelve. Nearness counts against a hit there:
-/// of two with as many words, one that has them in a phrase is mostly another matter about the same
-/// thing.
-const SMALL_FIT: [f32; 5] = [-3.7, 1.15, 2.0, -0.6, 2.6];
+/// Coefficients of the fit for small stores, in the order of `Evidence::features`: the bias, then by
+/// class of word how much was found and lost. `tests/it/fit.rs` makes them from the questions to tune
+/// on and fails if these differ.
+pub const SMALL_FIT: [f32; FEATURES] = [
+    -3.43, 1.32, -0.23, 2.13, -0.03, -0.74, 0.70, 0.30, 1.17, -0.64, -0.37, 3.17, 1.72,
+];
+
+/// Number of features of a hit in a small store.
+pub const FEATURES: usize = 13;
 
 /// Greatest distance to the next hit: where there are three memories, being alone says little.
 const LONELY: f32 = 0.6;
@@ -74,6 +77,11 @@ pub(super) struct Evidence {
     crowd: f32,
     /// Worth of the query's words as evidence.
     meant: f32,
+    /// The same by class of word.
+    sought: [f32; CLASSES],
+    for_fact: bool,
+    /// True if the query asks for a thing by its name.
+    focus: bool,
     /// Share of the fit for small stores, from 0 to 1.
     small: f32,
 }
@@ -96,6 +104,9 @@ impl Evidence {
             // The second is taken already.
             crowd: scores.nth(CROWD - 2).unwrap_or_default(),
             meant: plan.words.iter().map(|word| word.worth).sum(),
+            sought: sought(plan),
+            for_fact: plan.for_fact,
+            focus: (plan.words.iter()).any(|word| word.focus && word.class != Class::Weak),
             small: searcher.smallness(),
         }
     }
@@ -120,23 +131,50 @@ impl Evidence {
         1.0 / (1.0 + (-logit).exp())
     }
 
-    fn in_small_store(&self, score: f32, look: Look) -> f32 {
+    /// Features of a hit in a small store, each between −1 and about 3.
+    pub(super) fn features(&self, score: f32, look: Look) -> [f32; FEATURES] {
         // Distance to the next: below zero for all but the best.
         let rival = if score >= self.best {
             self.second
         } else {
             self.best
         };
-        let features = [
+        let found = |class: Class| ratio(look.found[class as usize], self.word);
+        let lost = |class: Class| {
+            let lost = ratio(self.sought[class as usize], self.word) - found(class);
+            lost.max(0.0).ln_1p()
+        };
+        let focus = if self.focus { look.focus } else { 0.0 };
+        [
             1.0,
-            ratio(look.meant, self.meant),
-            ratio(look.meant, self.word).ln_1p(),
+            found(Class::Particular).ln_1p(),
+            lost(Class::Particular),
+            found(Class::General).ln_1p(),
+            lost(Class::General),
+            if self.for_fact { lost(Class::General) } else { 0.0 },
+            found(Class::Wide).ln_1p(),
+            lost(Class::Wide),
+            found(Class::Weak).ln_1p(),
+            focus,
             ratio(look.near, self.word).min(NEAR_MOST),
             ratio(score - rival, score).clamp(-1.0, LONELY),
-        ];
+            ratio(look.meant, self.meant),
+        ]
+    }
+
+    fn in_small_store(&self, score: f32, look: Look) -> f32 {
+        let features = self.features(score, look);
         let terms = features.iter().zip(SMALL_FIT);
         terms.map(|(feature, weight)| feature * weight).sum()
     }
+}
+
+fn sought(plan: &Plan) -> [f32; CLASSES] {
+    let mut sought = [0.0; CLASSES];
+    for word in &plan.words {
+        sought[word.class as usize] += word.worth;
+    }
+    sought
 }
 
 /// Confidence moved by a difference of logits.

@@ -13,11 +13,12 @@
 mod confidence;
 mod near;
 mod plan;
+mod relatives;
 mod rules;
 mod score;
 mod weights;
 
-pub use confidence::{CONFIDENT, confident, shifted};
+pub use confidence::{CONFIDENT, FEATURES, SMALL_FIT, confident, shifted};
 pub use near::Ground;
 pub use weights::{Mixed, Weights};
 
@@ -31,6 +32,9 @@ use std::cmp::Ordering;
 /// Number of the best that are read word by word. Reading all would cost more than the search, and
 /// the order of words rarely lifts a document from below the hundredth place to the top.
 const CANDIDATES: usize = 100;
+/// Best hits of a small store that are ordered by their confidence: it knows what was asked for, and
+/// the answer is among the first three or nowhere.
+pub const RERANKED: usize = 3;
 /// Half-life of the bonus for being new, in milliseconds: thirty days.
 const RECENCY_HALF_LIFE: f64 = 30.0 * 86_400_000.0;
 
@@ -125,9 +129,10 @@ impl Searcher {
         let wanted: Vec<Wanted> = (0..self.parts.len())
             .map(|part| Wanted::new(&plan, part))
             .collect();
+        let wholes = self.wholes(&plan);
         looks.clear();
         for (score, document) in ranked.iter() {
-            let look = self.look(*document, &plan, &wanted, eyes);
+            let look = self.look(*document, &plan, &wanted, &wholes, eyes);
             let score =
                 score + weights.near * look.near + spread * self.priors(*document, query.now);
             looks.push((score, *document, look));
@@ -149,6 +154,20 @@ impl Searcher {
             self.place_rules(&mut hits, query.top, scratch);
         }
         hits
+    }
+
+    /// Hits with their features, for a fit of the confidence.
+    pub fn measured(&self, query: &Query<'_>) -> Vec<(Ranked, [f32; FEATURES])> {
+        let mut scratch = Scratch::default();
+        let hits = self.search(query, &mut scratch);
+        let plan = self.plan(query.text);
+        let evidence = Evidence::new(self, &plan, scratch.looks.iter().map(|look| look.0));
+        let looks = scratch.looks.iter();
+        let features = |hit: &Ranked| {
+            let look = looks.clone().find(|look| look.1 as usize == hit.document)?;
+            Some((*hit, evidence.features(look.0, look.2)))
+        };
+        hits.iter().filter_map(features).collect()
     }
 
     fn spread(&self, scores: &[f32]) -> f32 {

@@ -4,10 +4,11 @@
 //! # Not here
 //! The pairs of the query (`plan`); the use of the result (`confidence` and the search itself).
 
-use super::plan::Plan;
+use super::plan::{CLASSES, Class, Plan};
 use crate::searcher::Searcher;
 use crate::segment::GAP;
 use serde::Serialize;
+use std::collections::HashMap;
 
 /// Most words between two words that still count as together: about a clause.
 const REACH: usize = 6;
@@ -35,6 +36,10 @@ pub(super) struct Look {
     pub(super) covered: f32,
     /// The same, as evidence that the document is meant.
     pub(super) meant: f32,
+    /// Worth found by class of word.
+    pub(super) found: [f32; CLASSES],
+    /// Cover of the thing that is asked for; the least of several.
+    pub(super) focus: f32,
 }
 
 /// Buffers for looking, used again for the next document.
@@ -59,8 +64,8 @@ impl Wanted {
             .map(|(lookup, word)| (lookup.number, word, lookup.share, lookup.cover))
             .collect();
         entries.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(b.2.total_cmp(&a.2)));
-        // A term may stand for several words; the first of them stays, with its best share.
-        entries.dedup_by_key(|entry| entry.0);
+        // A term may stand for several words, for each with its best share.
+        entries.dedup_by_key(|entry| (entry.0, entry.1));
         let mut filter = [false; FILTER as usize];
         for (number, ..) in &entries {
             filter[(number % FILTER) as usize] = true;
@@ -68,23 +73,49 @@ impl Wanted {
         Self { entries, filter }
     }
 
-    fn word(&self, number: u32) -> Option<(usize, f32, f32)> {
-        if !self.filter[(number % FILTER) as usize] {
-            return None;
-        }
-        let found = self.entries.binary_search_by_key(&number, |entry| entry.0);
-        let (_, word, share, cover) = self.entries.get(found.ok()?)?;
-        Some((*word, *share, *cover))
+    /// Words that a term stands for, each with its share and cover.
+    fn words(&self, number: u32) -> impl Iterator<Item = (usize, f32, f32)> {
+        let first = if self.filter[(number % FILTER) as usize] {
+            self.entries.partition_point(|entry| entry.0 < number)
+        } else {
+            self.entries.len()
+        };
+        let found = self.entries[first..].iter();
+        let found = found.take_while(move |entry| entry.0 == number);
+        found.map(|(_, word, share, cover)| (*word, *share, *cover))
     }
 }
 
 impl Searcher {
+    /// Evidence of identifiers by document: they have no place among the words that are read. For a
+    /// small store only.
+    pub(super) fn wholes(&self, plan: &Plan) -> HashMap<u32, Vec<(usize, f32)>> {
+        let mut found: HashMap<u32, Vec<(usize, f32)>> = HashMap::new();
+        if !self.is_small() {
+            return found;
+        }
+        for term in &plan.terms {
+            for lookup in &term.lookups {
+                let Some(part) = self.parts.get(lookup.part) else {
+                    continue;
+                };
+                for posting in part.segment.postings(lookup.number).iter() {
+                    let document = part.segment.unit(posting.unit).0 + part.first_document;
+                    let entry = found.entry(document).or_default();
+                    entry.push((term.word, lookup.cover));
+                }
+            }
+        }
+        found
+    }
+
     /// Reads a document with the query in mind.
     pub(super) fn look(
         &self,
         document: u32,
         plan: &Plan,
         wanted: &[Wanted],
+        wholes: &HashMap<u32, Vec<(usize, f32)>>,
         eyes: &mut Eyes,
     ) -> Look {
         let (part, local) = self.place(document);
@@ -98,10 +129,15 @@ impl Searcher {
             if number == GAP {
                 // Words of different fields must not count as neighbours.
                 place += REACH;
-            } else if let Some((word, share, cover)) = wanted.word(number) {
+                continue;
+            }
+            for (word, share, cover) in wanted.words(number) {
                 eyes.cover[word] = eyes.cover[word].max(cover);
                 eyes.see(plan, word, share, place);
             }
+        }
+        for (word, cover) in wholes.get(&document).into_iter().flatten() {
+            eyes.cover[*word] = eyes.cover[*word].max(*cover);
         }
         eyes.sum(plan)
     }
@@ -134,13 +170,14 @@ impl Searcher {
             if let Some(part) = self.parts.get(at) {
                 let wanted = Wanted::new(&plan, at);
                 for number in part.segment.words(part.segment.units_of(local)) {
-                    let Some((word, _, cover)) = wanted.word(number).filter(|_| number != GAP)
-                    else {
+                    if number == GAP {
                         continue;
-                    };
-                    if cover > best[word].0 {
-                        let text = String::from_utf8_lossy(part.segment.term_text(number));
-                        best[word] = (cover, Some(text.into_owned()));
+                    }
+                    for (word, _, cover) in wanted.words(number) {
+                        if cover > best[word].0 {
+                            let text = String::from_utf8_lossy(part.segment.term_text(number));
+                            best[word] = (cover, Some(text.into_owned()));
+                        }
                     }
                 }
             }
@@ -186,6 +223,20 @@ impl Eyes {
         }
     }
 
+    fn found(&self, plan: &Plan) -> [f32; CLASSES] {
+        let mut found = [0.0; CLASSES];
+        for (word, cover) in plan.words.iter().zip(&self.cover) {
+            found[word.class as usize] += word.worth * cover;
+        }
+        found
+    }
+
+    fn focus(&self, plan: &Plan) -> f32 {
+        let words = plan.words.iter().zip(&self.cover);
+        let asked = words.filter(|(word, _)| word.focus && word.class != Class::Weak);
+        asked.map(|(_, cover)| *cover).fold(1.0, f32::min)
+    }
+
     fn sum(&self, plan: &Plan) -> Look {
         let pairs = plan.pairs.iter().zip(&self.close);
         let speaking = plan.words.iter().zip(&self.share);
@@ -197,6 +248,8 @@ impl Eyes {
                 })
                 .sum(),
             covered: speaking.map(|(word, share)| word.rarity * share).sum(),
+            found: self.found(plan),
+            focus: self.focus(plan),
             meant: plan
                 .words
                 .iter()

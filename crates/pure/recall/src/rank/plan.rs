@@ -9,12 +9,10 @@
 
 use super::score::rarity;
 use crate::analyse::{QueryTerm, Sort};
+use crate::asked::Asked;
+use crate::glossary::Stand;
 use crate::searcher::Searcher;
-use std::collections::{BTreeMap, HashMap};
-
-/// Most letters by which another form of a word may be longer or shorter: the longest common
-/// endings.
-const VARIANT_LETTERS: usize = 6;
+use std::collections::HashMap;
 
 /// Most words of a query that are looked up; of a longer one, the rarest. A pasted log has
 /// thousands, and the rarest few dozen decide.
@@ -23,13 +21,6 @@ const MOST_WORDS: usize = 48;
 /// Most documents of a store in which single words decide: it fits into a reader's head, and its
 /// words can be read through for each search.
 const SMALL: u32 = 300;
-/// Count of a synonym beside the word itself.
-const SYNONYM: f32 = 0.5;
-/// Evidence of a synonym, of a misspelt word, of the long form of a short one, and of a compound.
-const SYNONYM_COVER: f32 = 0.8;
-const MISSPELT: f32 = 0.9;
-const ABBREVIATED: f32 = 0.8;
-const COMPOUND: f32 = 0.6;
 /// Worth of a word that asks, where some memory has it and where none has.
 const WEAK: f32 = 0.4;
 const WEAK_AND_ABSENT: f32 = 0.1;
@@ -73,7 +64,27 @@ pub(crate) struct Word {
     pub(crate) rarity: f32,
     /// Worth as evidence; nothing for a stop word.
     pub(crate) worth: f32,
+    /// Part it has in the evidence.
+    pub(crate) class: Class,
+    /// True for the thing that is asked for.
+    pub(crate) focus: bool,
 }
+
+/// Sort of a word as evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// A name, a figure, or a word that the general tables do not have: it means one thing.
+    Particular,
+    /// Word of any project.
+    General,
+    /// Pair of characters, a word or half of one.
+    Wide,
+    /// Word that asks; stop words too.
+    Weak,
+}
+
+/// Number of classes.
+pub(crate) const CLASSES: usize = 4;
 
 /// Plan of a search.
 #[derive(Clone, Debug, Default)]
@@ -83,6 +94,8 @@ pub(crate) struct Plan {
     pub(crate) words: Vec<Word>,
     /// The same as the query has them.
     pub(crate) texts: Vec<String>,
+    /// True for a question that a fact answers: a memory without one of its words is none.
+    pub(crate) for_fact: bool,
     /// Words that stand together in the query, or with nothing but stop words between them.
     pub(crate) pairs: Vec<(usize, usize)>,
     /// By word: the pairs it is in.
@@ -125,9 +138,9 @@ impl Plan {
 
 /// Number of documents and units that have a term.
 #[derive(Clone, Copy, Default)]
-struct Having {
-    documents: usize,
-    units: usize,
+pub(super) struct Having {
+    pub(super) documents: usize,
+    pub(super) units: usize,
 }
 
 impl Searcher {
@@ -135,15 +148,25 @@ impl Searcher {
         let mut plan = Plan::default();
         let mut known: HashMap<&str, usize> = HashMap::new();
         let terms = self.analyser.query(query);
+        plan.for_fact = Asked::of(query).is_for_fact();
+        let stems: Vec<&QueryTerm> = terms
+            .iter()
+            .filter(|term| term.sort == Sort::Stem)
+            .collect();
+        let phrases = self.phrases(&stems);
+        let mut at = 0;
         for term in &terms {
+            let is_word = term.sort == Sort::Stem;
+            // Place among the stems, repeated ones included.
+            let phrases = if is_word { phrases.get(at) } else { None };
+            at += usize::from(is_word);
             // A repeated word of the query counts once: people repeat themselves.
             if known.contains_key(term.text.as_str()) {
                 continue;
             }
-            let is_word = term.sort == Sort::Stem;
             let place = plan.words.len().saturating_sub(usize::from(!is_word));
             known.insert(&term.text, place);
-            let planned = self.planned(term, place);
+            let planned = self.planned(term, phrases.map_or(&[], Vec::as_slice), place);
             if is_word {
                 let worth = self.worth(term, planned.as_ref());
                 // A word that no document has still belongs to the query; covering the rest is not
@@ -154,6 +177,8 @@ impl Searcher {
                     rarity: planned.as_ref().map_or(nowhere, |planned| planned.weight),
                     stops: term.stop_word,
                     worth,
+                    class: self.class(term),
+                    focus: term.focus,
                 });
             }
             plan.terms.extend(planned);
@@ -179,7 +204,7 @@ impl Searcher {
         sort * word
     }
 
-    fn planned(&self, term: &QueryTerm, word: usize) -> Option<Planned> {
+    fn planned(&self, term: &QueryTerm, phrases: &[Stand], word: usize) -> Option<Planned> {
         let mut factor = self.factor(term);
         let (mut lookups, mut having) = self.find(&term.text, 1.0, 1.0);
         if !term.stop_word && term.sort == Sort::Stem {
@@ -187,27 +212,21 @@ impl Searcher {
             // help.
             let absent = having.documents == 0;
             let mut relatives = Having::default();
-            let mut add = |found: Vec<Lookup>, some: Having| {
+            for (text, relative) in self.relatives(&term.text, absent) {
+                let (found, some) = self.find(&text, relative.share, relative.cover);
                 lookups.extend(found);
                 relatives.documents += some.documents;
                 relatives.units += some.units;
+            }
+            let others = self.stand_ins(term, phrases, absent);
+            lookups.extend(others.lookups);
+            relatives.documents += others.having.documents;
+            relatives.units += others.having.units;
+            let stands_in = if others.best > 0.0 {
+                others.best
+            } else {
+                self.weights.alike
             };
-            for (text, relative) in self.relatives(&term.text, absent) {
-                let (found, some) = self.find(&text, relative.share, relative.cover);
-                add(found, some);
-            }
-            let mut stands_in = self.weights.alike;
-            // A large collection has most words itself, and others for them only blur its order.
-            if absent || self.is_small() {
-                let share = if absent { 1.0 } else { SYNONYM };
-                for text in self.analyser.synonyms(&term.text) {
-                    let (found, some) = self.find(text, share, SYNONYM_COVER);
-                    if some.documents > 0 {
-                        stands_in = SYNONYM_COVER;
-                    }
-                    add(found, some);
-                }
-            }
             if absent {
                 having = relatives;
                 factor *= stands_in;
@@ -239,6 +258,15 @@ impl Searcher {
         base * weak * focus * wide
     }
 
+    fn class(&self, term: &QueryTerm) -> Class {
+        match () {
+            () if term.stop_word || term.weak => Class::Weak,
+            () if term.is_wide() => Class::Wide,
+            () if self.analyser.glossary().is_general(&term.text) => Class::General,
+            () => Class::Particular,
+        }
+    }
+
     /// True for a store in which single words decide.
     pub(super) fn is_small(&self) -> bool {
         self.live <= SMALL && self.family.is_none()
@@ -266,7 +294,7 @@ impl Searcher {
         rarity(self.live as usize, having).powf(power)
     }
 
-    fn find(&self, term: &str, share: f32, cover: f32) -> (Vec<Lookup>, Having) {
+    pub(super) fn find(&self, term: &str, share: f32, cover: f32) -> (Vec<Lookup>, Having) {
         let share = exact(share);
         let mut lookups = Vec::new();
         let mut having = Having::default();
@@ -308,123 +336,6 @@ impl Searcher {
             }
         }
     }
-
-    /// Terms that mean about the same as one, with their share.
-    fn relatives(&self, term: &str, absent: bool) -> BTreeMap<String, Relative> {
-        let mut found = BTreeMap::new();
-        if self.weights.variant > 0.0 || absent {
-            self.variants(term, absent, &mut found);
-        }
-        if self.is_small() {
-            self.own_words(term, absent, &mut found);
-        }
-        found
-    }
-
-    /// Words of the directory itself that a word of the query may be written for: compounds of it,
-    /// words it abbreviates, and words it misspells. Reads the whole vocabulary, which only a small
-    /// store permits.
-    fn own_words(&self, term: &str, absent: bool, found: &mut BTreeMap<String, Relative>) {
-        let letters = term.chars().count();
-        if letters < 3
-            || !term.chars().all(char::is_alphabetic)
-            || term.chars().any(|c| !c.is_alphabetic() || c > '\u{24F}')
-        {
-            return;
-        }
-        let share = if absent { 1.0 } else { self.weights.variant };
-        for part in &self.parts {
-            for number in 0..part.segment.terms() {
-                let Ok(text) = std::str::from_utf8(part.segment.term_text(number)) else {
-                    continue;
-                };
-                let length = text.chars().count();
-                if text == term || !text.chars().all(char::is_alphabetic) {
-                    continue;
-                }
-                // Five letters: "test" is in "latest", and means nothing there.
-                let compound = letters >= 5
-                    && length > letters
-                    && (text.starts_with(term) || text.ends_with(term));
-                let inside = length >= 5
-                    && letters > length
-                    && (term.starts_with(text) || term.ends_with(text));
-                let abbreviates =
-                    absent && letters <= 5 && length > letters && text.starts_with(term);
-                let most = if letters >= 9 { 2 } else { 1 };
-                let misspelt = absent
-                    && letters >= 5
-                    && length >= 5
-                    && length.abs_diff(letters) <= most
-                    && strsim::osa_distance(term, text) <= most;
-                let cover = match () {
-                    () if misspelt => MISSPELT,
-                    () if abbreviates => ABBREVIATED,
-                    () if compound || inside => COMPOUND,
-                    () => continue,
-                };
-                let relative = Relative { share, cover };
-                let entry = found.entry(text.to_owned()).or_insert(relative);
-                entry.cover = entry.cover.max(cover);
-            }
-        }
-    }
-
-    /// Terms that begin alike: longer forms, shorter forms, and for one that is nowhere those that
-    /// share most of it.
-    fn variants(&self, term: &str, absent: bool, found: &mut BTreeMap<String, Relative>) {
-        let letters = term.chars().count();
-        // Short words and identifiers have no endings; "car" is no form of "carpet".
-        if letters < 4 || !term.chars().all(char::is_alphabetic) {
-            return;
-        }
-        let share = if absent { 1.0 } else { self.weights.variant };
-        let keep = if absent {
-            // Three quarters: a misspelt ending still finds its word.
-            (letters * 3).div_ceil(4).max(4)
-        } else {
-            letters
-        };
-        let stem: String = term.chars().take(keep).collect();
-        for part in &self.parts {
-            let first = part.segment.first_at_least(&stem);
-            for number in first..part.segment.terms() {
-                let Ok(text) = std::str::from_utf8(part.segment.term_text(number)) else {
-                    break;
-                };
-                if !text.starts_with(&stem) {
-                    break;
-                }
-                let longer = text.chars().count().saturating_sub(letters);
-                let fine = longer <= VARIANT_LETTERS && text.chars().all(char::is_alphabetic);
-                if fine && text != term {
-                    let cover = inflected(text.chars().count().abs_diff(letters));
-                    found
-                        .entry(text.to_owned())
-                        .or_insert(Relative { share, cover });
-                }
-            }
-        }
-        if !absent {
-            for length in letters.saturating_sub(VARIANT_LETTERS).max(4)..letters {
-                let short: String = term.chars().take(length).collect();
-                let cover = inflected(letters - length);
-                found.entry(short).or_insert(Relative { share, cover });
-            }
-        }
-    }
-}
-
-/// Another word for one of the query's.
-#[derive(Clone, Copy, Debug)]
-struct Relative {
-    share: f32,
-    cover: f32,
-}
-
-/// Evidence of a form that is so many letters longer or shorter: up to three are an ending.
-fn inflected(letters: usize) -> f32 {
-    if letters <= 3 { 0.9 } else { 0.5 }
 }
 
 /// Takes the worth from pairs of characters that only join two words: "付网" in "支付网关" is no word,

@@ -4,6 +4,7 @@
 mod changes;
 mod damage;
 mod figures;
+mod fit;
 mod material;
 mod standing;
 mod surfacing;

@@ -192,6 +192,7 @@ fn answer(host: &Host, (prompt, calls): &(String, Vec<Value>)) -> Value {
         work,
         most: None,
         near: Near::Hide,
+        explain: false,
     });
     serde_json::to_value(answer.unwrap()).unwrap()
 }
@@ -285,6 +286,7 @@ fn asking_makes_no_directory_wherever_it_points() {
             work: Work::new(),
             most: Some(3),
             near: Near::Show,
+            explain: false,
         });
         match answer {
             // A folder that is not trusted has no team memory to ask.

@@ -17,6 +17,7 @@ mod dreamer;
 mod gather;
 mod sessions;
 mod staging;
+mod tend;
 
 use crate::client::ConfiguredModel;
 use crate::extraction::By;
@@ -45,6 +46,7 @@ use staging::Staging;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use dreamer::{DreamBegan, DreamEnd, Dreamer};
+pub use tend::NeverUsed;
 
 const SYSTEM_PROMPT: &str = include_str!("system.md");
 
@@ -74,6 +76,8 @@ pub struct Dreamt {
     pub changes: Vec<Stated>,
     /// Parts left out because others changed their files meanwhile.
     pub dropped: Vec<Dropped>,
+    /// Memories that it proposes to forget.
+    pub never_used: Vec<NeverUsed>,
     /// Entry of the journal; `None` if nothing changed.
     pub entry: Option<JournalEntry>,
     /// Tokens that the model used.
@@ -260,7 +264,7 @@ impl Keeper {
             past: self.memory.index_past(&before)?,
             ..CheckLimits::from_settings(&settings, self.today(), Writing::default())
         };
-        let result = match self.background_model() {
+        let mut result = match self.background_model() {
             Err(why) => self.by_rules(&before, &limits, why),
             Ok(_) if wish.without_model => {
                 self.by_rules(&before, &limits, "no model was wanted".to_owned())
@@ -270,10 +274,12 @@ impl Keeper {
                 self.by_model(model, &before, &limits, sources).await?
             }
         };
+        self.tend(&mut result);
         let checked = check(&before, &result.after, &result.declared, &limits);
         let transaction = checked.map_err(DreamError::Refused)?;
         let mut dreamt = Dreamt {
             by: result.by,
+            never_used: self.never_used(&result.after),
             transaction,
             before,
             changes: result.changes,

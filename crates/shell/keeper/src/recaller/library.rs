@@ -21,8 +21,10 @@ use dormouse_engine::{Injection, Seen};
 use dormouse_guard::paths::SafePath;
 use dormouse_memdir::{MemdirError, MemoryDir, Skipped};
 use dormouse_memory::card::Card;
+use dormouse_core::units::Millis;
+use dormouse_recall::usage::Counts;
 use dormouse_recall::verify::{Claim, Mark, mark};
-use dormouse_recall::{Budgets, CANDIDATES, Hit, Request, Surfacing, Work, plan, plan_work};
+use dormouse_recall::{Budgets, CANDIDATES, Ground, Hit, Request, Surfacing, Work, plan, plan_work};
 use dormouse_system::System;
 use std::path::PathBuf;
 
@@ -87,6 +89,24 @@ impl Brought {
     /// Owner of the directory.
     pub const fn owner(&self) -> Owner {
         self.shelf.owner
+    }
+
+    /// Words of a prompt with their evidence in a memory of this directory.
+    ///
+    /// # Errors
+    /// When the directory cannot be read.
+    pub fn grounds(
+        &self,
+        prompt: &str,
+        path: &SafePath,
+        now: Millis,
+    ) -> Result<Vec<Ground>, MemdirError> {
+        self.shelf.grounds(prompt, path, now)
+    }
+
+    /// Use of a memory of this directory so far.
+    pub fn counts(&self, path: &SafePath) -> Counts {
+        self.shelf.counts(path)
     }
 
     /// Files of the directory that could not be looked at.

@@ -18,6 +18,7 @@ mod shelf;
 
 pub use library::{Brought, Library, Question, Recollection, Shown};
 pub use shelf::{Owner, uses};
+pub(crate) use shelf::{book, claims_of};
 
 use crate::figures::{self, Figure};
 use crate::keeper::Keeper;

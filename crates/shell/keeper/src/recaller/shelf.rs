@@ -23,7 +23,7 @@ use dormouse_recall::render::{Caps, render};
 use dormouse_recall::usage::{Book, Counts};
 use dormouse_recall::verify::{Claim, Showing, claims, mark};
 use dormouse_recall::{
-    Asked, Ground, Hit, Query, Scratch, Searcher, Seen, Surfacing, history, shifted,
+    Asked, Ground, Hit, Query, RERANKED, Scratch, Searcher, Seen, Surfacing, history, shifted,
 };
 use dormouse_system::{OptionalFile as _, System};
 use jiff::civil::Date;
@@ -224,6 +224,10 @@ impl Kept {
             let better = b.score.total_cmp(&a.score);
             better.then_with(|| a.path.cmp(&b.path))
         });
+        if searcher.smallness() >= 1.0 {
+            let first = hits.len().min(RERANKED);
+            hits[..first].sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
+        }
         (hits, cards)
     }
 
@@ -234,13 +238,12 @@ impl Kept {
         };
         self.apart(crate::keeper::day(now));
         let apart = self.apart.as_ref();
-        let apart = apart.and_then(|apart| apart.searchers.as_ref());
-        let grounds = |searcher: &Searcher| searcher.grounds(prompt, document);
-        match apart {
-            Some((holding, _)) if !holding.has(document) => self.scan.searcher().grounds(prompt, document),
-            Some((holding, _)) => grounds(holding),
-            None => grounds(self.scan.searcher()),
-        }
+        let holding = apart.and_then(|apart| apart.searchers.as_ref());
+        let holding = holding.map(|(holding, _)| holding);
+        // History is compared with everything: there is nothing else to compare it with.
+        let holding = holding.filter(|holding| holding.has(document));
+        let searcher = holding.unwrap_or_else(|| self.scan.searcher());
+        searcher.grounds(prompt, document)
     }
 }
 
@@ -456,13 +459,13 @@ impl Shelf {
 
 /// Claims of a memory's body: the keys and values of its front matter are no statements about the
 /// working tree.
-pub(super) fn claims_of(text: &str) -> Vec<Claim> {
+pub(crate) fn claims_of(text: &str) -> Vec<Claim> {
     let body = Topic::read(text).body;
     claims(text.get(body..).unwrap_or_default())
 }
 
 /// Book of a directory; an empty one if it cannot be read.
-fn book(dir: &MemoryDir) -> Book {
+pub(crate) fn book(dir: &MemoryDir) -> Book {
     let bytes = dir.handle().read(Path::new(USAGE), MOST_USAGE).optional();
     let bytes = bytes.ok().flatten().unwrap_or_default();
     Book::decode(&String::from_utf8_lossy(&bytes))

@@ -1,5 +1,6 @@
 //! The tools and resources, as values: names, definitions, answers.
 
+use crate::commands::recall::reasons;
 use dormouse_core::fragment::{neutralise, one_line};
 use dormouse_core::show;
 use dormouse_host::{
@@ -95,7 +96,10 @@ impl Memory {
         match name {
             "recall" => match text("id") {
                 Some(id) => whole(&host, id),
-                None => recalled(&host, needed("query")?, limit),
+                None => {
+                    let why = arguments.get("why").and_then(Value::as_bool);
+                    recalled(&host, needed("query")?, limit, why.unwrap_or(false))
+                }
             },
             "remember" => self.remembered(&host, needed("text")?, text("type")),
             "forget" => forgotten(&host, needed("id")?),
@@ -208,13 +212,14 @@ fn said(error: &HostError) -> String {
     show::chain(error)
 }
 
-fn recalled(host: &Host, query: &str, limit: usize) -> Result<String, String> {
+fn recalled(host: &Host, query: &str, limit: usize, why: bool) -> Result<String, String> {
     let answer = host.recall(&RecallQuestion {
         prompt: query.to_owned(),
         which: Which::Private,
         work: Work::new(),
         most: Some(limit),
         near: Near::Show,
+        explain: why,
     });
     let answer = answer.map_err(|error| said(&error))?;
     let near = answer
@@ -229,16 +234,26 @@ fn recalled(host: &Host, query: &str, limit: usize) -> Result<String, String> {
     }
     let mut text = String::new();
     for memory in &answer.memories {
-        let _ = writeln!(text, "{}", line(memory));
+        tell(&mut text, memory);
     }
     if !near.is_empty() {
         text.push_str("Less certain:\n");
         for memory in near {
-            let _ = writeln!(text, "{}", line(memory));
+            tell(&mut text, memory);
         }
     }
     text.push_str("`recall` with an `id` gives the whole memory.");
     Ok(text)
+}
+
+/// Line of a memory, and the grounds of the decision where they were asked for.
+fn tell(text: &mut String, memory: &MemoryFound) {
+    let _ = writeln!(text, "{}", line(memory));
+    if let Some(grounds) = &memory.grounds {
+        for reason in reasons(memory, grounds) {
+            let _ = writeln!(text, "  {}", one_line(&neutralise(&reason), LINE));
+        }
+    }
 }
 
 fn line(memory: &MemoryFound) -> String {
@@ -327,6 +342,7 @@ pub(super) fn definitions() -> Vec<Tool> {
                 "query": query,
                 "id": { "type": "string", "description": "Id of one memory, to read it whole" },
                 "limit": limit,
+                "why": { "type": "boolean" },
             } }),
         )
         .with_annotations(reads()),

@@ -12,6 +12,7 @@ mod add;
 mod check;
 pub(crate) mod diff;
 mod edit;
+mod feedback;
 mod forget;
 mod history;
 mod import;
@@ -25,7 +26,7 @@ mod tool;
 use crate::app::App;
 use crate::error::Outcome;
 use clap::Subcommand;
-use dormouse_host::Which;
+use dormouse_host::{Judgement, Which};
 use std::path::PathBuf;
 
 const HELP: &str = "\
@@ -69,6 +70,10 @@ enum MemoryCommand {
     Edit(edit::Args),
     /// Forget memories; undo brings them back
     Forget(forget::Args),
+    /// Say that a memory helped: it ranks higher from now on
+    Useful(feedback::Args),
+    /// Say that a memory does not hold: it is kept and no longer recalled
+    Wrong(feedback::Args),
     /// Put a memory where automation does not touch it
     Pin(forget::PinArgs),
     /// Let automation touch it again
@@ -105,6 +110,8 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         MemoryCommand::Add(args) => add::run(args, &which, app),
         MemoryCommand::Edit(args) => edit::run(args, &which, app),
         MemoryCommand::Forget(args) => forget::run(args, &which, app),
+        MemoryCommand::Useful(args) => feedback::run(args, Judgement::Useful, &which, app),
+        MemoryCommand::Wrong(args) => feedback::run(args, Judgement::Wrong, &which, app),
         MemoryCommand::Pin(args) => forget::pin(args, &which, app),
         MemoryCommand::Unpin(args) => forget::unpin(args, &which, app),
         MemoryCommand::Log(args) => history::log(args, &which, app),
