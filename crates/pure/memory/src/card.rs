@@ -112,10 +112,10 @@ impl Card {
     pub fn is_over(&self, today: Date) -> bool {
         self.is_wrong()
             || crate::topic::is_over(
-            self.superseded_by.as_deref(),
-            self.valid_until.as_deref(),
-            today,
-        )
+                self.superseded_by.as_deref(),
+                self.valid_until.as_deref(),
+                today,
+            )
     }
 
     /// True if the user called it wrong and not useful as often since.
@@ -145,7 +145,10 @@ impl Card {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape that serde calls")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the shape that serde calls"
+)]
 const fn is_zero(count: &u32) -> bool {
     *count == 0
 }

@@ -30,9 +30,7 @@ pub const ASKED: usize = 6;
 /// Weights of the features, in units of the confidence's logit, made by the same fit as
 /// [`SMALL_FIT`](crate::SMALL_FIT): told, a person or a time not told, a number not told, a question
 /// for a fact, one for a rule, one about a moment.
-pub const ASKED_FIT: [f32; ASKED] = [
-    1.01, -1.18, -1.44, -0.56, 0.95, -1.43,
-];
+pub const ASKED_FIT: [f32; ASKED] = [1.01, -1.18, -1.44, -0.56, 0.95, -1.43];
 
 /// Words of the table under one heading.
 #[derive(Debug, Default)]
@@ -90,7 +88,10 @@ impl<'a> Said<'a> {
     fn has(&self, sort: &'static str, role: &'static str) -> bool {
         table().get(&(sort, role)).is_some_and(|words| {
             self.words.iter().any(|word| words.plain.contains(&**word))
-                || words.phrases.iter().any(|phrase| self.line.contains(phrase))
+                || words
+                    .phrases
+                    .iter()
+                    .any(|phrase| self.line.contains(phrase))
                 || words.han.iter().any(|word| self.text.contains(word))
         })
     }
@@ -99,7 +100,10 @@ impl<'a> Said<'a> {
         table().get(&(sort, role)).is_some_and(|words| {
             let first = self.words.first();
             first.is_some_and(|word| words.plain.contains(&**word))
-                || words.phrases.iter().any(|phrase| self.line.starts_with(phrase))
+                || words
+                    .phrases
+                    .iter()
+                    .any(|phrase| self.line.starts_with(phrase))
                 || words.han.iter().any(|word| self.text.contains(word))
         })
     }
@@ -159,8 +163,13 @@ impl Asked {
 
     /// The same in Chinese: words that go without saying.
     pub(crate) fn implied_han(self) -> impl Iterator<Item = &'static str> {
-        let words = self.asked().filter_map(|sort| table().get(&(SORTS[sort], "implied")));
-        words.flat_map(|words| words.han.iter().copied()).collect::<Vec<_>>().into_iter()
+        let words = self
+            .asked()
+            .filter_map(|sort| table().get(&(SORTS[sort], "implied")));
+        words
+            .flat_map(|words| words.han.iter().copied())
+            .collect::<Vec<_>>()
+            .into_iter()
     }
 
     fn asked(self) -> impl Iterator<Item = usize> {
@@ -182,7 +191,10 @@ impl Asked {
             .map(|sort| {
                 let by_words = said.has(SORTS[sort], "tell");
                 // A date and a count are told by figures.
-                (sort, by_words || figures && matches!(SORTS[sort], "when" | "count"))
+                (
+                    sort,
+                    by_words || figures && matches!(SORTS[sort], "when" | "count"),
+                )
             })
             .collect();
         asked.into_iter()
@@ -192,7 +204,10 @@ impl Asked {
     pub fn features(self, card: &Card) -> [f32; ASKED] {
         let flag = |holds: bool| if holds { 1.0 } else { 0.0 };
         let told: Vec<(usize, bool)> = self.tells(card).collect();
-        let untold = |sorts: &[usize]| told.iter().any(|(sort, told)| sorts.contains(sort) && !told);
+        let untold = |sorts: &[usize]| {
+            told.iter()
+                .any(|(sort, told)| sorts.contains(sort) && !told)
+        };
         [
             flag(told.iter().any(|(_, told)| *told)),
             // Places and reasons are told by any "in" and without a word: they say nothing here.
@@ -207,7 +222,11 @@ impl Asked {
     /// Difference that a memory makes to the logit of its confidence.
     pub fn shift(self, card: &Card) -> f32 {
         let features = self.features(card);
-        features.iter().zip(ASKED_FIT).map(|(feature, weight)| feature * weight).sum()
+        features
+            .iter()
+            .zip(ASKED_FIT)
+            .map(|(feature, weight)| feature * weight)
+            .sum()
     }
 }
 
@@ -242,7 +261,10 @@ mod tests {
         assert_eq!(Asked::of("is there a board for it").manner, Manner::Fact);
         assert_eq!(Asked::of("darf ich das löschen?").manner, Manner::Rule);
         assert_eq!(Asked::of("可以用英文写吗").manner, Manner::Rule);
-        assert_eq!(Asked::of("tweak the ranking of the search").manner, Manner::Order);
+        assert_eq!(
+            Asked::of("tweak the ranking of the search").manner,
+            Manner::Order
+        );
         assert!(Asked::of("when was the last deploy of billing?").moment);
         assert_eq!(Asked::of(""), Asked::default());
     }

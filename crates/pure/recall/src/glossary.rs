@@ -178,7 +178,9 @@ mod tests {
     fn leads(from: &str, to: &[&str]) -> bool {
         let glossary = Glossary::of(Language::English);
         let stands = glossary.stands(from).iter();
-        stands.flat_map(|stand| glossary.group(*stand)).any(|member| member == to)
+        stands
+            .flat_map(|stand| glossary.group(*stand))
+            .any(|member| member == to)
     }
 
     #[test]

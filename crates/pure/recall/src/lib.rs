@@ -25,11 +25,12 @@ pub use analyse::language_of;
 pub use asked::{ASKED, ASKED_FIT, Asked};
 pub use document::Document;
 pub use plan::{
-    Budgets, CANDIDATES, Hit, LeftOut, Pick, Reason, Request, Seen, Skip, Surfacing, Why, history, plan,
-    plan_selected, plan_work,
+    Budgets, CANDIDATES, Hit, LeftOut, Pick, Reason, Request, Seen, Skip, Surfacing, Why, history,
+    plan, plan_selected, plan_work,
 };
 pub use rank::{
-    CONFIDENT, FEATURES, Ground, Mixed, Query, RERANKED, Ranked, SMALL_FIT, Scratch, Weights, confident, shifted,
+    CONFIDENT, FEATURES, Ground, Mixed, Query, RERANKED, Ranked, SMALL_FIT, Scratch, Weights,
+    confident, shifted,
 };
 pub use searcher::Searcher;
 pub use segment::{OpenError, Segment, TooLarge};

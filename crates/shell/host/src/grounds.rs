@@ -3,12 +3,12 @@
 //! # Not here
 //! The weights themselves (`dormouse-recall`).
 
+use dormouse_core::units::Millis;
 use dormouse_keeper::recaller::Brought;
 use dormouse_memdir::MemdirError;
 use dormouse_memory::card::Card;
 use dormouse_recall::triggers::matching;
 use dormouse_recall::{Asked, Ground, Work};
-use dormouse_core::units::Millis;
 use serde::Serialize;
 
 /// Milliseconds of a day.

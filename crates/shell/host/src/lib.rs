@@ -48,8 +48,8 @@ pub use doctor::{
 pub use dormouse_recall::Work;
 pub use dormouse_recall::verify::Mark;
 pub use dream::{
-    DreamAnswer, DreamAsk, DreamChange, DreamReport, UnusedMemory, DroppedChange, ExtractAsk, ExtractReport,
-    ExtractedBy, NotDreamt, ProposedMemory,
+    DreamAnswer, DreamAsk, DreamChange, DreamReport, DroppedChange, ExtractAsk, ExtractReport,
+    ExtractedBy, NotDreamt, ProposedMemory, UnusedMemory,
 };
 pub use error::HostError;
 pub use gc::{Garbage, GarbageFile, GcReport, NotRemovedFile, SessionLeft};
@@ -65,9 +65,9 @@ pub use memories::{
     Added, AgentForgot, AgentRemembered, Check, Chosen, Consolidation, CredentialIn, Decided,
     EntryDiff, EntryRow, FieldChanges, FileDiff, FileLeftOut, Finding, Forgotten, HistoryList,
     ImportAsk, ImportReport, InboxList, IndexMended, IndexMending, IndexState, Instruction, Kept,
-    LeftOutside, ListFilter, MemoryCounts, MemoryDraft, MemoryEdited, MemoryJudged, MemoryList, MemoryRow,
-    MemoryShown, MemoryStatus, Moved, NameError, NewMemoryText, PromptSection, Purge, Remedy,
-    Remembered, Spending, ToolAnswer, Undone, WaitingItem, may_be_shown,
+    LeftOutside, ListFilter, MemoryCounts, MemoryDraft, MemoryEdited, MemoryJudged, MemoryList,
+    MemoryRow, MemoryShown, MemoryStatus, Moved, NameError, NewMemoryText, PromptSection, Purge,
+    Remedy, Remembered, Spending, ToolAnswer, Undone, WaitingItem, may_be_shown,
 };
 pub use opening::{Resume, SessionTexts};
 pub use permissions::{CallText, Judged, Permissions};

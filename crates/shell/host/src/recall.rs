@@ -145,7 +145,10 @@ impl Host {
         question: &RecallQuestion,
         memory: &mut MemoryFound,
     ) -> Result<(), HostError> {
-        let card = found.cards.iter().find(|card| card.path.as_str() == memory.path);
+        let card = found
+            .cards
+            .iter()
+            .find(|card| card.path.as_str() == memory.path);
         if let Some(card) = card {
             let asked = (question.prompt.as_str(), &question.work);
             memory.grounds = Some(Box::new(grounds(found, card, asked, self.now())?));

@@ -136,8 +136,8 @@ impl Scan {
                 path_in(payload).is_some_and(|path| named.contains(path))
                     && found.iter().all(|(known, _)| known != number)
             });
-            let others = others
-                .filter_map(|(number, payload)| Some((number, payload::decode(payload)?)));
+            let others =
+                others.filter_map(|(number, payload)| Some((number, payload::decode(payload)?)));
             let others: Vec<(usize, Card)> = others.collect();
             found.extend(others);
         }

@@ -3,7 +3,9 @@
 use crate::app::App;
 use crate::error::Outcome;
 use crate::output::{Line, Out, Report, Role, figures};
-use dormouse_host::{Grounds, Mark, MemoryFound, Near, RecallQuestion, Recalled, UseSoFar, Which, Work};
+use dormouse_host::{
+    Grounds, Mark, MemoryFound, Near, RecallQuestion, Recalled, UseSoFar, Which, Work,
+};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -161,7 +163,11 @@ pub(in crate::commands) fn reasons(memory: &MemoryFound, grounds: &Grounds) -> V
         lines.push(format!("words: {}", words.join(", ")));
     }
     for asked in &grounds.asked {
-        let told = if asked.told { "tells one" } else { "tells none" };
+        let told = if asked.told {
+            "tells one"
+        } else {
+            "tells none"
+        };
         lines.push(format!("asked for {}: it {told}", asked.what));
     }
     if let Some(trigger) = &grounds.trigger {
@@ -178,8 +184,14 @@ pub(in crate::commands) fn reasons(memory: &MemoryFound, grounds: &Grounds) -> V
     ));
     let checked = grounds.verified.as_deref().unwrap_or("never");
     let trust = memory.trust.unwrap_or("user, by hand");
-    let days = figures::count(usize::try_from(grounds.age_days).unwrap_or(0), "day", "days");
-    lines.push(format!("said {days} ago; checked {checked}; trust: {trust}"));
+    let days = figures::count(
+        usize::try_from(grounds.age_days).unwrap_or(0),
+        "day",
+        "days",
+    );
+    lines.push(format!(
+        "said {days} ago; checked {checked}; trust: {trust}"
+    ));
     if let Some(confidence) = memory.confidence {
         let threshold = grounds.threshold * 100.0;
         lines.push(format!(

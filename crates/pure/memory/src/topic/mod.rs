@@ -171,10 +171,10 @@ impl Topic {
     pub fn is_over(&self, today: jiff::civil::Date) -> bool {
         self.is_wrong()
             || is_over(
-            self.superseded_by.as_deref(),
-            self.valid_until.as_deref(),
-            today,
-        )
+                self.superseded_by.as_deref(),
+                self.valid_until.as_deref(),
+                today,
+            )
     }
 
     /// True if the user called it wrong, and not useful as often.

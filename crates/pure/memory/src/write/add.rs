@@ -118,8 +118,8 @@ pub fn place(snapshot: &Snapshot, memory: &NewMemory) -> Placement {
     let mut best: Option<(Likeness, f64, SafePath)> = None;
     for (path, file, topic) in snapshot.read_topics() {
         let text = file.text();
-        // An overtaken memory must not swallow a new one: it is not recalled.
-        if topic.superseded_by.is_some() {
+        // An overtaken or wrong memory must not swallow a new one: it is not recalled.
+        if topic.superseded_by.is_some() || topic.is_wrong() {
             continue;
         }
         let its = statement(&topic.description, &text[topic.body..]);

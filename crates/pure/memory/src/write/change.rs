@@ -106,7 +106,9 @@ pub fn judge(
             }
         }
         // One word is enough, whatever was said before: the last one holds.
-        Judgement::Wrong => fields.push(Field::Wrong(topic.wrong.max(topic.useful).saturating_add(1))),
+        Judgement::Wrong => fields.push(Field::Wrong(
+            topic.wrong.max(topic.useful).saturating_add(1),
+        )),
     }
     // The same for the other way: the memory speaks again.
     if judgement == Judgement::Useful && topic.is_wrong() {

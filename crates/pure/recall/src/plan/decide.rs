@@ -9,8 +9,8 @@
 //! The types of a plan ([`super`]); detection of a wish to do without memory (`ignore`).
 
 use super::{
-    Budgets, Hit, LeftOut, Pick, Reason, Request, Seen, Skip, Surfacing, Why, documentation, ignore,
-    overrules,
+    Budgets, Hit, LeftOut, Pick, Reason, Request, Seen, Skip, Surfacing, Why, documentation,
+    ignore, overrules,
 };
 use crate::triggers;
 use dormouse_guard::paths::SafePath;

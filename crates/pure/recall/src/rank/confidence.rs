@@ -151,7 +151,11 @@ impl Evidence {
             lost(Class::Particular),
             found(Class::General).ln_1p(),
             lost(Class::General),
-            if self.for_fact { lost(Class::General) } else { 0.0 },
+            if self.for_fact {
+                lost(Class::General)
+            } else {
+                0.0
+            },
             found(Class::Wide).ln_1p(),
             lost(Class::Wide),
             found(Class::Weak).ln_1p(),

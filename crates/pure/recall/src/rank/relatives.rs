@@ -115,7 +115,9 @@ impl Searcher {
                 }
                 // The rarest part stands for the phrase, if the store has all of it.
                 parts if self.is_small() => {
-                    let parts = parts.iter().map(|part| self.find(part, share, cover * IN_PHRASE));
+                    let parts = parts
+                        .iter()
+                        .map(|part| self.find(part, share, cover * IN_PHRASE));
                     let parts: Vec<(Vec<Lookup>, Having)> = parts.collect();
                     if parts.iter().all(|(_, having)| having.documents > 0)
                         && let Some(rarest) =

@@ -52,7 +52,11 @@ fn samples(memories: &str, questions: &str) -> Vec<Sample> {
         description: &card.description,
         body: row[4],
         payload: row[0].as_bytes(),
-        prior: if matches!(row[2], "feedback" | "user") { 0.6 } else { 0.5 },
+        prior: if matches!(row[2], "feedback" | "user") {
+            0.6
+        } else {
+            0.5
+        },
         ..Document::default()
     });
     let language = language_of(rows_of.iter().map(|row| row[4]));
@@ -129,7 +133,9 @@ fn solved(mut rows: [[f64; ALL + 1]; ALL]) -> [f64; ALL] {
     }
     let mut found = [0.0; ALL];
     for at in (0..ALL).rev() {
-        let known: f64 = (at + 1..ALL).map(|column| rows[at][column] * found[column]).sum();
+        let known: f64 = (at + 1..ALL)
+            .map(|column| rows[at][column] * found[column])
+            .sum();
         found[at] = (rows[at][ALL] - known) / rows[at][at];
     }
     found
@@ -137,7 +143,9 @@ fn solved(mut rows: [[f64; ALL + 1]; ALL]) -> [f64; ALL] {
 
 /// Best logit of a question, and whether that hit is the answer.
 fn best(weights: &[f64; ALL], sample: &Sample) -> (f64, bool) {
-    let hits = sample.iter().map(|(features, right)| (logit(weights, features), *right));
+    let hits = sample
+        .iter()
+        .map(|(features, right)| (logit(weights, features), *right));
     let best = hits.max_by(|a, b| a.0.total_cmp(&b.0));
     best.unwrap_or((f64::MIN, false))
 }
@@ -189,18 +197,30 @@ fn constants_of_the_confidence_are_those_of_the_fit() {
     for (name, own, other) in [("second", &first, &second), ("first", &second, &first)] {
         let weights = biased(fit(own), own);
         let (right, wrong) = answers(&weights, other);
-        println!("{name} set by the other's fit: {right} right, {wrong} wrong of {}", other.len());
+        println!(
+            "{name} set by the other's fit: {right} right, {wrong} wrong of {}",
+            other.len()
+        );
     }
     let both: Vec<&Sample> = first.iter().chain(&second).copied().collect();
     let weights = biased(fit(&both), &both);
     for (name, set) in [("first", &first), ("second", &second)] {
         let (right, wrong) = answers(&weights, set);
-        println!("{name} set by the fit of both: {right} right, {wrong} wrong of {}", set.len());
+        println!(
+            "{name} set by the fit of both: {right} right, {wrong} wrong of {}",
+            set.len()
+        );
     }
-    let rounded: Vec<String> = weights.iter().map(|weight| format!("{weight:.2}")).collect();
+    let rounded: Vec<String> = weights
+        .iter()
+        .map(|weight| format!("{weight:.2}"))
+        .collect();
     println!("SMALL_FIT: {}", rounded[..FEATURES].join(", "));
     println!("ASKED_FIT: {}", rounded[FEATURES..].join(", "));
     for (made, kept) in weights.iter().zip(SMALL_FIT.iter().chain(&ASKED_FIT)) {
-        assert!((made - f64::from(*kept)).abs() < ROUNDED, "{made} is not {kept}");
+        assert!(
+            (made - f64::from(*kept)).abs() < ROUNDED,
+            "{made} is not {kept}"
+        );
     }
 }

@@ -49,7 +49,10 @@ impl Host {
         })?;
         // The change was made of this path; without one the closure has failed before.
         let path = judged.ok_or_else(|| HostError::NotText(name.to_owned()))?;
-        let text = found.snapshot()?.get(&path).map(|file| file.text().into_owned());
+        let text = found
+            .snapshot()?
+            .get(&path)
+            .map(|file| file.text().into_owned());
         let topic = Topic::read(&text.unwrap_or_default());
         Ok(MemoryJudged {
             recalled: !topic.is_wrong(),

@@ -56,7 +56,12 @@ impl Keeper {
             })
             .collect();
         for (path, text) in triggered {
-            put(dream, path, text, "it is shown with the work that it is about");
+            put(
+                dream,
+                path,
+                text,
+                "it is shown with the work that it is about",
+            );
         }
     }
 
@@ -72,7 +77,10 @@ impl Keeper {
             .map(|(path, claims, text)| (path, text, claims))
             .collect();
         // One walk over the tree for all of them.
-        let all: Vec<Claim> = due.iter().flat_map(|(_, _, claims)| claims.clone()).collect();
+        let all: Vec<Claim> = due
+            .iter()
+            .flat_map(|(_, _, claims)| claims.clone())
+            .collect();
         if all.is_empty() {
             return;
         }

@@ -17,14 +17,16 @@ use super::shelf::{Owner, Shelf, Visit, claims_of};
 use crate::keeper::Keeper;
 use crate::tree::TreeFacts;
 use dormouse_core::settings::{Settings, keys};
+use dormouse_core::units::Millis;
 use dormouse_engine::{Injection, Seen};
 use dormouse_guard::paths::SafePath;
 use dormouse_memdir::{MemdirError, MemoryDir, Skipped};
 use dormouse_memory::card::Card;
-use dormouse_core::units::Millis;
 use dormouse_recall::usage::Counts;
 use dormouse_recall::verify::{Claim, Mark, mark};
-use dormouse_recall::{Budgets, CANDIDATES, Ground, Hit, Request, Surfacing, Work, plan, plan_work};
+use dormouse_recall::{
+    Budgets, CANDIDATES, Ground, Hit, Request, Surfacing, Work, plan, plan_work,
+};
 use dormouse_system::System;
 use std::path::PathBuf;
 

@@ -24,3 +24,4 @@ mod recall;
 mod recall_limits;
 mod selector;
 mod truth;
+mod weeks;
