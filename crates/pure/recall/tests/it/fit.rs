@@ -24,8 +24,13 @@ const ROUNDED: f64 = 0.011;
 /// Characters of a description, as extraction writes it.
 const DESCRIPTION: usize = 150;
 
-/// First hits of a question: features, and whether it is the answer.
-type Sample = Vec<([f64; ALL], bool)>;
+/// Question with its first hits.
+struct Sample {
+    /// True if some memory answers it.
+    answerable: bool,
+    /// Features of a hit, and whether it is the answer.
+    hits: Vec<([f64; ALL], bool)>,
+}
 
 fn rows(text: &str) -> Vec<Vec<&str>> {
     let lines = text.lines();
@@ -70,7 +75,7 @@ fn samples(memories: &str, questions: &str) -> Vec<Sample> {
             now: 0,
         };
         let hits = searcher.measured(&query).into_iter().take(RERANKED);
-        hits.map(|(hit, features)| {
+        let hits = hits.map(|(hit, features)| {
             let card = &cards[hit.document];
             let mut all = [0.0; ALL];
             let both = features.into_iter().chain(asked.features(card));
@@ -78,8 +83,11 @@ fn samples(memories: &str, questions: &str) -> Vec<Sample> {
                 *slot = f64::from(feature);
             }
             (all, rows_of[hit.document][0] == row[0])
-        })
-        .collect()
+        });
+        Sample {
+            answerable: row[0] != "-",
+            hits: hits.collect(),
+        }
     };
     rows(questions).into_iter().map(sample).collect()
 }
@@ -102,7 +110,7 @@ fn fit(samples: &[&Sample]) -> [f64; ALL] {
             row[at] = penalty;
             row[ALL] = -penalty * weights[at];
         }
-        for (features, right) in samples.iter().flat_map(|sample| sample.iter()) {
+        for (features, right) in samples.iter().flat_map(|sample| &sample.hits) {
             let share = 1.0 / (1.0 + (-logit(&weights, features)).exp());
             let error = f64::from(u8::from(*right)) - share;
             for (row, feature) in rows.iter_mut().zip(features) {
@@ -144,28 +152,34 @@ fn solved(mut rows: [[f64; ALL + 1]; ALL]) -> [f64; ALL] {
 /// Best logit of a question, and whether that hit is the answer.
 fn best(weights: &[f64; ALL], sample: &Sample) -> (f64, bool) {
     let hits = sample
+        .hits
         .iter()
         .map(|(features, right)| (logit(weights, features), *right));
     let best = hits.max_by(|a, b| a.0.total_cmp(&b.0));
     best.unwrap_or((f64::MIN, false))
 }
 
-/// Weights whose bias lets so many wrong answers of the samples through.
+/// Weights whose bias lets so many wrong answers through, if a third of the questions has no answer.
 fn biased(mut weights: [f64; ALL], samples: &[&Sample]) -> [f64; ALL] {
-    let mut hits: Vec<(f64, bool)> = samples.iter().map(|one| best(&weights, one)).collect();
+    let count = |answerable: bool| {
+        let all = samples.iter().filter(|one| one.answerable == answerable);
+        f64::from(u32::try_from(all.count()).unwrap())
+    };
+    let shares = [1.0 / 3.0 / count(false), 2.0 / 3.0 / count(true)];
+    let mut hits: Vec<(f64, f64)> = samples
+        .iter()
+        .map(|one| {
+            let (logit, right) = best(&weights, one);
+            let wrong = if right { 0.0 } else { shares[usize::from(one.answerable)] };
+            (logit, wrong)
+        })
+        .collect();
     hits.sort_by(|a, b| b.0.total_cmp(&a.0));
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "a few hundred questions"
-    )]
-    let most = (WRONG * samples.len() as f64) as usize;
-    let mut wrong = 0;
+    let mut wrong = 0.0;
     let mut least = f64::MAX;
-    for (logit, right) in hits {
-        wrong += usize::from(!right);
-        if wrong > most {
+    for (logit, more) in hits {
+        wrong += more;
+        if wrong > WRONG {
             break;
         }
         least = logit;
@@ -192,24 +206,51 @@ fn constants_of_the_confidence_are_those_of_the_fit() {
         include_str!("../../../../shell/keeper/tests/it/truth/memories_second.txt"),
         include_str!("../../../../shell/keeper/tests/it/truth/questions_second.txt"),
     );
+    let taught = include_str!("../../../../shell/keeper/tests/it/truth/questions_near.txt");
+    let beside = |set: &str| -> String {
+        let rows = rows(taught).into_iter().filter(|row| row[0] == set);
+        let lines = rows.map(|row| format!("{} | {} | near | {}\n", row[1], row[2], row[3]));
+        lines.collect()
+    };
+    let first_beside = samples(
+        include_str!("../../../../shell/keeper/tests/it/truth/memories.txt"),
+        &beside("1"),
+    );
+    let second_beside = samples(
+        include_str!("../../../../shell/keeper/tests/it/truth/memories_second.txt"),
+        &beside("2"),
+    );
     let (first, second): (Vec<&Sample>, Vec<&Sample>) =
         (first.iter().collect(), second.iter().collect());
-    for (name, own, other) in [("second", &first, &second), ("first", &second, &first)] {
-        let weights = biased(fit(own), own);
+    let (first_beside, second_beside): (Vec<&Sample>, Vec<&Sample>) =
+        (first_beside.iter().collect(), second_beside.iter().collect());
+    for (name, own, beside, other) in [
+        ("second", &first, &first_beside, &second),
+        ("first", &second, &second_beside, &first),
+    ] {
+        let own: Vec<&Sample> = own.iter().chain(beside).copied().collect();
+        let weights = biased(fit(&own), &own);
         let (right, wrong) = answers(&weights, other);
-        println!(
-            "{name} set by the other's fit: {right} right, {wrong} wrong of {}",
-            other.len()
-        );
+        println!("{name} set by the other's fit: {right} right, {wrong} wrong of {}", other.len());
     }
-    let both: Vec<&Sample> = first.iter().chain(&second).copied().collect();
-    let weights = biased(fit(&both), &both);
-    for (name, set) in [("first", &first), ("second", &second)] {
+    let own = first.iter().chain(&second);
+    let all: Vec<&Sample> = own.chain(&first_beside).chain(&second_beside).copied().collect();
+    let weights = biased(fit(&all), &all);
+    for (name, set) in [
+        ("first", &first),
+        ("second", &second),
+        ("first beside", &first_beside),
+        ("second beside", &second_beside),
+    ] {
         let (right, wrong) = answers(&weights, set);
-        println!(
-            "{name} set by the fit of both: {right} right, {wrong} wrong of {}",
-            set.len()
-        );
+        println!("{name} set by the fit of all: {right} right, {wrong} wrong of {}", set.len());
+    }
+    if std::env::var_os("DUMP").is_some() {
+        for (name, set) in [("0", &first), ("1", &second), ("2", &first_beside), ("3", &second_beside)] {
+            for (at, one) in set.iter().enumerate() {
+                println!("@@{name} {at} {} {:?}", one.answerable, one.hits);
+            }
+        }
     }
     let rounded: Vec<String> = weights
         .iter()

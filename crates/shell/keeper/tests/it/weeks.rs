@@ -176,7 +176,8 @@ impl Life {
         let holds = |(name, file): (&String, &String)| {
             let topic = Topic::read(file);
             let says = file[topic.body..].contains(&text);
-            (says && topic.superseded_by.is_none() && !topic.is_wrong()).then(|| name.clone())
+            let holds = topic.superseded_by.is_none() && !topic.is_wrong();
+            (says && holds && name != "MEMORY.md").then(|| name.clone())
         };
         self.kit.memories().iter().find_map(holds)
     }
