@@ -3,8 +3,8 @@
 
 use crate::commands::{
     acp, completions, config, context, doctor, dream, eval, export, extract, gateway, gc, guard,
-    hook, log, mcp, memory, print, recall, replay, rewind, search, sessions, sim, stats, usage,
-    view,
+    hook, install, log, mcp, memory, print, recall, replay, rewind, search, sessions, sim, stats,
+    top, usage, view,
 };
 use crate::output::{ColorChoice, Format};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum as _};
@@ -119,6 +119,8 @@ pub enum Command {
     Usage(usage::Args),
     /// Show cache, cost, layers and memory in figures
     Stats(stats::Args),
+    /// Show the sessions at work here: context, cache, cost
+    Top(top::Args),
     /// Play sessions under policies: what each costs, and why
     Replay(replay::Args),
     /// Measure how good the engine is at what it does
@@ -145,6 +147,10 @@ pub enum Command {
     Config(config::Args),
     /// Work inside an editor, by the Agent Client Protocol
     Acp(acp::Args),
+    /// Put memory into Claude Code, Codex and other agents
+    Install(install::InstallArgs),
+    /// Take memory out of an agent again
+    Uninstall(install::UninstallArgs),
     /// Give another agent's session memory, from its hooks
     Hook(hook::Args),
     /// Offer memory to other agents as tools (MCP)

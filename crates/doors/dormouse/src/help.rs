@@ -18,7 +18,8 @@ pub const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Look",
         &[
-            "sessions", "context", "usage", "stats", "view", "log", "rewind", "export", "convert",
+            "sessions", "top", "context", "usage", "stats", "view", "log", "rewind", "export",
+            "convert",
         ],
     ),
     (
@@ -31,6 +32,8 @@ pub const GROUPS: [(&str, &[&str]); 4] = [
         &[
             "doctor",
             "config",
+            "install",
+            "uninstall",
             "gateway",
             "acp",
             "hook",

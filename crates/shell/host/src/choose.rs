@@ -83,6 +83,18 @@ impl AgentFolders {
         }
     }
 
+    /// Name of the agent that keeps its sessions where this file lies.
+    pub fn agent_of(&self, file: &Path) -> Option<&'static str> {
+        let below = |folders: &[PathBuf]| folders.iter().any(|folder| file.starts_with(folder));
+        match file {
+            _ if file.starts_with(&self.dormouse) => Some("dormouse"),
+            _ if below(&self.claude) => Some("claude-code"),
+            _ if below(&self.codex) => Some("codex"),
+            _ if below(&self.pi) => Some("pi"),
+            _ => None,
+        }
+    }
+
     /// All of them, whether they exist or not.
     pub fn all(&self) -> impl Iterator<Item = &Path> {
         std::iter::once(&self.dormouse)
@@ -166,6 +178,20 @@ impl Host {
 
     /// The newest session of the working directory, of any agent.
     fn newest_here(&self) -> Result<SessionChosen, HostError> {
+        let mut found = self.sessions_here()?;
+        found.retain(|log| log.agent.is_none());
+        let newest = found.iter().max_by_key(|log| log.modified);
+        let here = || HostError::NoSessionHere(self.places().current_dir.clone());
+        let newest = newest.ok_or_else(here)?;
+        Ok(SessionChosen {
+            file: newest.path.clone(),
+            by: Some(ChosenBy::Here),
+        })
+    }
+
+    /// Sessions of the working directory, of any agent, with the transcripts of their sub-agents; of
+    /// Codex, whose sessions lie by day, the newest one.
+    pub(crate) fn sessions_here(&self) -> Result<Vec<FoundLog>, HostError> {
         let system = self.system();
         let here = self.places().current_dir.clone();
         // Agents name the folder by the path they were started with, which may contain links.
@@ -193,13 +219,7 @@ impl Host {
             );
         }
         found.extend(self.newest_rollout(&folders.codex, &[&here, &real]));
-        found.retain(|log| log.agent.is_none());
-        let newest = found.iter().max_by_key(|log| log.modified);
-        let newest = newest.ok_or(HostError::NoSessionHere(here))?;
-        Ok(SessionChosen {
-            file: newest.path.clone(),
-            by: Some(ChosenBy::Here),
-        })
+        Ok(found)
     }
 
     /// The newest rollout of Codex whose header names one of the directories.

@@ -299,7 +299,7 @@ impl Host {
     }
 
     /// The first file of this name in the folders of the search path.
-    fn program(&self, name: &str) -> Option<PathBuf> {
+    pub(crate) fn program(&self, name: &str) -> Option<PathBuf> {
         let folders = self.system().env.var("PATH")?;
         let mut places = std::env::split_paths(&folders).map(|folder| folder.join(name));
         let runs = |path: &PathBuf| {

@@ -3,6 +3,7 @@
 //! The error of the crate that failed is behind each; doors turn it into text, a hint and an exit
 //! code. No message names a command: each door has its own way to say what to do.
 
+use crate::install::InstallError;
 use crate::memories::{CredentialIn, NameError};
 use dormouse_config::{EditError, LoaderError, TrustError};
 use dormouse_core::id::RecordId;
@@ -189,6 +190,9 @@ pub enum HostError {
         /// The folder of projects.
         projects: PathBuf,
     },
+    /// Memory cannot be installed in another agent, or taken out of it.
+    #[error(transparent)]
+    Install(#[from] InstallError),
     /// No model can be asked: a setting for it is missing.
     #[error(transparent)]
     NoModel(#[from] NoModel),

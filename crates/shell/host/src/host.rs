@@ -33,6 +33,8 @@ const SILENCE: Duration = Duration::from_millis(100);
 pub struct Host {
     system: System,
     loader: Loader,
+    /// Settings of the command line, as `key=value`.
+    flags: Vec<String>,
     settings: Source,
     remarks: Mutex<Vec<Remark>>,
     /// Remarks that are made only once.
@@ -73,12 +75,13 @@ impl Host {
         managed: &Path,
         flags: Vec<String>,
     ) -> Result<Self, HostError> {
-        let loader = Loader::new(system, managed, flags)?;
+        let loader = Loader::new(system, managed, flags.clone())?;
         let loaded = Arc::new(loader.load());
         let issues = loaded.issues.len();
         let host = Self {
             system: system.clone(),
             loader,
+            flags,
             // Most programs answer one question; only those that live on pay for a watcher.
             settings: Source::Once(loaded),
             remarks: Mutex::default(),
@@ -117,6 +120,7 @@ impl Host {
         Ok(Self {
             system: self.system.clone(),
             loader,
+            flags: self.flags.clone(),
             settings: self.settings.clone(),
             remarks: Mutex::default(),
             once: Mutex::default(),
@@ -149,6 +153,11 @@ impl Host {
         let (watcher, updates) = SettingsWatcher::start(self.loader.clone(), first, SILENCE)?;
         self.settings = Source::Watched(Arc::new(watcher));
         Ok(updates)
+    }
+
+    /// Settings of the command line, as `key=value`.
+    pub(crate) fn flags(&self) -> &[String] {
+        &self.flags
     }
 
     /// The machine that everything works on.

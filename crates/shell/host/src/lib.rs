@@ -14,6 +14,7 @@ mod grounds;
 mod guest;
 mod hooks;
 mod host;
+mod install;
 mod instructions;
 mod keeper;
 mod logs;
@@ -34,6 +35,7 @@ mod sessions;
 mod skills;
 mod spending;
 mod stats;
+mod top;
 mod transcripts;
 mod window;
 
@@ -57,6 +59,10 @@ pub use grounds::{AskedFor, Grounds, UseSoFar};
 pub use guest::{GuestAnswer, GuestEvent, GuestMoment, SpoolTask, Spooled};
 pub use hooks::{HookBy, HookCommand, HookEvent, HookTable};
 pub use host::{Host, Trusted};
+pub use install::{
+    Client, ClientFile, ClientState, InstallAsk, InstallError, InstallNote, InstallReport,
+    InstallState,
+};
 pub use instructions::InstructionFiles;
 pub use keeper::OpenedKeeper;
 pub use logs::{Converted, LogFilter, LogIssue, LogList, LogRow};
@@ -85,6 +91,7 @@ pub use stats::{
     EngineTime, FactsKept, FreedTokens, HookStats, LayerCounts, LimitState, MemoryStats, Pollution,
     ProjectStats, RecallStats, SessionStats, StatsAsk, StatsReport,
 };
+pub use top::{LayerAct, LiveSession, StatusInput, TopReport};
 pub use transcripts::{Transcript, Transcripts};
 pub use window::ContextWindow;
 

@@ -126,9 +126,10 @@ fn work(app: &mut App) -> Outcome {
         for task in host.spooled()? {
             host.begin_spooled(&task)?;
             // A task that fails is not tried again: what it leaves undone is found by the next.
-            let _worked: Result<(), Failure> = app
-                .host_in(&task.folder)
-                .and_then(|host| Ok(host.work_off(&task)?));
+            let _worked: Result<(), Failure> = task
+                .host(&app.system, app.given_settings())
+                .and_then(|host| host.work_off(&task))
+                .map_err(Failure::from);
             host.end_spooled(&task)?;
         }
         // Released before the last look: a task that came meanwhile found the lock held.

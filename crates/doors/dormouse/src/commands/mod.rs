@@ -18,6 +18,7 @@ pub mod gateway;
 pub mod gc;
 pub mod guard;
 pub mod hook;
+pub mod install;
 pub mod log;
 pub mod mcp;
 pub mod memory;
@@ -30,6 +31,7 @@ pub mod search;
 pub mod sessions;
 pub mod sim;
 pub mod stats;
+pub mod top;
 pub mod usage;
 pub mod view;
 mod welcome;
@@ -73,6 +75,7 @@ pub fn run(cli: &Cli, app: &mut App) -> Outcome {
         Some(Command::Rewind(args)) => rewind::run(args, app),
         Some(Command::Usage(args)) => usage::run(args, app),
         Some(Command::Stats(args)) => stats::run(args, app),
+        Some(Command::Top(args)) => top::run(args, app),
         Some(Command::Doctor(args)) => doctor::run(args, app),
         Some(Command::Replay(args)) => replay::run(args, app),
         Some(Command::Eval(args)) => eval::run(args, app),
@@ -84,6 +87,8 @@ pub fn run(cli: &Cli, app: &mut App) -> Outcome {
         Some(Command::Guard(args)) => guard::run(args, app),
         Some(Command::Gc(args)) => gc::run(args, app),
         Some(Command::Hook(args)) => hook::run(args, app),
+        Some(Command::Install(args)) => install::run_install(args, app),
+        Some(Command::Uninstall(args)) => install::run_uninstall(args, app),
         Some(Command::Mcp(args)) => mcp::run(args, app),
         Some(Command::Completions(args)) => completions::run(args, app),
     }

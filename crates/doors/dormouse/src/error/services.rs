@@ -4,7 +4,9 @@
 //! Failures of files, transcripts, settings and trust, which the parent module turns into text.
 
 use super::{Exit, Failure, UserError};
-use dormouse_host::{CredentialIn, DreamError, HostError, NameError, NoPlace, WriteError};
+use dormouse_host::{
+    CredentialIn, DreamError, HostError, InstallError, NameError, NoPlace, WriteError,
+};
 
 /// Candidates that an error names at most: eight paths are two or three lines of a screen, and a
 /// user who has to choose among more had better list them.
@@ -30,6 +32,7 @@ impl From<HostError> for Failure {
             HostError::Convert(error) => error.into(),
             HostError::Dream(error) => error.into(),
             HostError::Name(error) => error.into(),
+            HostError::Install(error) => error.into(),
             HostError::Folder(error) => {
                 // A path that is not there is a typing error; a path of the wrong kind is a wrong
                 // choice.
@@ -149,6 +152,28 @@ fn credential(place: CredentialIn, line: usize, rule: &str) -> UserError {
     // Refused before anything was written: the text is in no file and no journal.
     UserError::new(Exit::Refused, message)
         .hint("leave it out and name the place where it is kept instead")
+}
+
+impl From<InstallError> for Failure {
+    fn from(error: InstallError) -> Self {
+        let shown = |kind| UserError::of(kind, &error);
+        match &error {
+            InstallError::Refused { .. } => {
+                shown(Exit::Refused).hint("mend the file and try again; nothing was changed")
+            }
+            InstallError::Taken { .. } => {
+                shown(Exit::Refused).hint("rename or remove that entry first; nothing was changed")
+            }
+            InstallError::NoProgram(_) => shown(Exit::Unreadable)
+                .hint("install the client first, or add it to the search path"),
+            InstallError::NotInstalled(_) => shown(Exit::Unsuitable)
+                .hint("`dormouse install` lists the clients that have memory"),
+            InstallError::NoHome => shown(Exit::Unreadable).hint("set HOME"),
+            // The client's own words are the best hint there is.
+            _ => shown(Exit::Unexpected),
+        }
+        .into()
+    }
 }
 
 impl From<NameError> for Failure {

@@ -14,6 +14,7 @@ Dormouse 0.1.0, the memory of a coding agent.
 `dormouse -p 'fix the failing test'` lets it work; on a terminal, `dormouse` alone. Commands:
 
 Look      sessions     List sessions with title, age, messages, tokens and cost
+          top          Show the sessions at work here: context, cache, cost
           context      Show what fills the window of a session, and what is left
           usage        Add up tokens and dollars of sessions
           stats        Show cache, cost, layers and memory in figures
@@ -33,6 +34,8 @@ Study     replay       Play sessions under policies: what each costs, and why
           guard …      Judge command lines and tool calls, look for secrets
 Set up    doctor       Look at keys, servers, sandbox, settings: what is missing
           config …     Show and document settings, trust folders
+          install      Put memory into Claude Code, Codex and other agents
+          uninstall    Take memory out of an agent again
           gateway      Stand between any agent and its provider, and count
           acp          Work inside an editor, by the Agent Client Protocol
           hook         Give another agent's session memory, from its hooks
@@ -44,7 +47,7 @@ Start with `dormouse sessions ~/.claude/projects`, then `dormouse context FILE`.
 `dormouse help COMMAND` explains each of them.
 "
     );
-    assert!(text.lines().count() <= 34);
+    assert!(text.lines().count() <= 37);
     let json = machine.json("--json");
     assert_eq!(json["version"], "0.1.0");
     assert_eq!(json["commands"][0]["name"], "context");
@@ -86,6 +89,7 @@ Usage: dormouse [OPTIONS] [COMMAND]
 
 Look:
   sessions     List sessions with title, age, messages, tokens and cost
+  top          Show the sessions at work here: context, cache, cost
   context      Show what fills the window of a session, and what is left
   usage        Add up tokens and dollars of sessions
   stats        Show cache, cost, layers and memory in figures
@@ -111,6 +115,8 @@ Study:
 Set up:
   doctor       Look at keys, servers, sandbox, settings: what is missing
   config       Show and document settings, trust folders
+  install      Put memory into Claude Code, Codex and other agents
+  uninstall    Take memory out of an agent again
   gateway      Stand between any agent and its provider, and count
   acp          Work inside an editor, by the Agent Client Protocol
   hook         Give another agent's session memory, from its hooks

@@ -41,6 +41,8 @@ mod hidden_characters;
 #[cfg(test)]
 mod hooks;
 #[cfg(test)]
+mod install;
+#[cfg(test)]
 mod laws;
 #[cfg(test)]
 mod material;
@@ -68,5 +70,7 @@ mod simulator;
 mod slash;
 #[cfg(test)]
 mod stats;
+#[cfg(test)]
+mod top;
 #[cfg(test)]
 mod trace;

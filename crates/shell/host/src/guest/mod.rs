@@ -17,6 +17,7 @@ mod given;
 mod spool;
 mod start;
 mod study;
+mod surroundings;
 
 pub use event::{GuestAnswer, GuestEvent, GuestMoment};
 pub use spool::{SpoolTask, Spooled};

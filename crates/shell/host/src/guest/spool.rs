@@ -9,12 +9,13 @@
 //! # Not here
 //! The tasks themselves (`study`); starting the process: the door.
 
+use super::surroundings::Surroundings;
 use super::{GuestAnswer, GuestEvent};
 use crate::error::HostError;
 use crate::host::Host;
 use dormouse_core::units::Millis;
 use dormouse_keeper::recaller::Library;
-use dormouse_system::{Access, LockGuard, OptionalFile as _};
+use dormouse_system::{Access, LockGuard, OptionalFile as _, System};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -62,12 +63,28 @@ pub struct Spooled {
     /// Time at which it was handed over.
     #[serde(default)]
     pub at: Millis,
+    /// Settings of the process that handed it over; none in tasks of earlier versions.
+    #[serde(default)]
+    surroundings: Option<Surroundings>,
     /// Attempts so far.
     #[serde(default)]
     attempts: u32,
     /// File that it lies in.
     #[serde(skip)]
     file: PathBuf,
+}
+
+impl Spooled {
+    /// Opens the host that the task is to be worked off with: in its folder, with the settings about
+    /// memory of the process that handed it over.
+    ///
+    /// # Errors
+    /// As [`Host::open`].
+    pub fn host(&self, system: &System, flags: &[String]) -> Result<Host, HostError> {
+        let own = self.surroundings.clone();
+        let own = own.unwrap_or_default();
+        Host::open(&own.system(system, &self.folder), own.flags(flags))
+    }
 }
 
 impl Host {
@@ -110,6 +127,7 @@ impl Host {
             session: session.to_owned(),
             task,
             at: self.now(),
+            surroundings: Some(Surroundings::of(self)),
             attempts: 0,
             file: folder.join(name),
         })
