@@ -10,6 +10,7 @@
 //! # Not here
 //! Recall, search and memories: `dormouse-host`. Servers that the agent itself uses: `dormouse-mcp`.
 
+mod fixtures;
 mod server;
 mod tools;
 mod watch;
@@ -50,6 +51,9 @@ pub struct Args {
     /// Listen at this address of the machine instead of the standard streams
     #[arg(long, value_name = "ADDRESS")]
     http: Option<SocketAddr>,
+    /// Offer the tools and resources that the conformance suite asks for
+    #[arg(long, hide = true)]
+    fixtures: bool,
 }
 
 /// Serves a client until it closes the input, or until the process is ended.
@@ -57,7 +61,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     let folder = app.system.env.var("CLAUDE_PROJECT_DIR").map(PathBuf::from);
     let folder = folder.filter(|folder| folder.is_absolute());
     let session = app.system.env.text("CLAUDE_CODE_SESSION_ID");
-    let server = MemoryServer::new(app.host_opener(folder), session);
+    let server = MemoryServer::new(app.host_opener(folder), session, args.fixtures);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

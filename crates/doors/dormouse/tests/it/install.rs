@@ -294,7 +294,10 @@ fn a_status_line_of_the_user_stays() {
     let text = machine.read(".claude/settings.json");
     assert!(text.contains("\"mine\"") && text.contains("CLAUDE_CODE_DISABLE_AUTO_MEMORY"));
     let plugin = machine.read(".dormouse/clients/claude-code/dormouse/hooks/hooks.json");
-    assert!(plugin.contains("hook user-prompt-submit"), "{plugin}");
+    assert!(
+        plugin.contains("hook user-prompt-submit --set memory=true"),
+        "{plugin}"
+    );
     let mut command = machine.command("uninstall claude-code");
     machine.ran(command.env("PATH", &path.0));
     assert_eq!(machine.read(".claude/settings.json"), settings);

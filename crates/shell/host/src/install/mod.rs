@@ -274,9 +274,13 @@ impl Host {
         let folders = Folders::of(self.system()).ok_or(InstallError::NoHome)?;
         let program = ask.program.to_str();
         let program = program.ok_or_else(|| InstallError::NotUnicode(ask.program.clone()))?;
+        // The variable that switches Claude Code's own memory off does so with ours, and hooks and
+        // server inherit it.
+        let stays = ask.instead.then(|| "memory=true".to_owned());
         let given: Vec<String> = ask
             .settings
             .iter()
+            .chain(&stays)
             .flat_map(|setting| ["--set".to_owned(), setting.clone()])
             .collect();
         let words = |words: &[&str]| -> Vec<String> {

@@ -1,12 +1,13 @@
 //! The server: tools, resources, subscriptions, in both eras of the protocol.
 
+use super::fixtures;
 use super::tools::{self, Memory};
 use super::watch;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
-    Implementation, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
-    ResourceContents, ResourceUpdatedNotification, ResourceUpdatedNotificationParam,
+    Implementation, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    Resource, ResourceContents, ResourceUpdatedNotification, ResourceUpdatedNotificationParam,
     ServerCapabilities, ServerConfig, ServerNotification, SubscribeRequestParams,
     SubscriptionFilter, UnsubscribeRequestParams,
 };
@@ -43,16 +44,20 @@ impl Drop for Subscribed {
 pub(super) struct MemoryServer {
     memory: Arc<Memory>,
     subscribed: Arc<Subscribed>,
+    /// True if tools and resources of the conformance suite are offered, too.
+    fixtures: bool,
 }
 
 impl MemoryServer {
     pub(super) fn new(
         open: impl Fn() -> tools::Opened + Send + Sync + 'static,
         session: Option<String>,
+        fixtures: bool,
     ) -> Self {
         Self {
             memory: Arc::new(Memory::new(open, session)),
             subscribed: Arc::default(),
+            fixtures,
         }
     }
 
@@ -61,6 +66,7 @@ impl MemoryServer {
         Self {
             memory: Arc::clone(&self.memory),
             subscribed: Arc::default(),
+            fixtures: self.fixtures,
         }
     }
 
@@ -92,7 +98,11 @@ impl ServerHandler for MemoryServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::definitions())
+        let mut tools = tools::definitions();
+        if self.fixtures {
+            tools.extend(fixtures::tools());
+        }
+        Ok(ListToolsResult::with_all_items(tools)
             .with_ttl_ms(DAY_MS)
             .with_cache_scope(CacheScope::Public))
     }
@@ -104,6 +114,9 @@ impl ServerHandler for MemoryServer {
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
         let name = request.name.to_string();
+        if let Some(result) = self.fixtures.then(|| fixtures::call(&name)).flatten() {
+            return Ok(result.into());
+        }
         if !tools::NAMES.contains(&name.as_str()) {
             let words = format!("there is no tool `{name}`");
             return Err(ErrorData::invalid_params(words, None));
@@ -141,6 +154,11 @@ impl ServerHandler for MemoryServer {
         let all = self.beside(Memory::resources).await?;
         let all = all.map_err(|why| ErrorData::internal_error(why, None))?;
         let count = all.len();
+        let first = if self.fixtures && from == 0 {
+            fixtures::resources()
+        } else {
+            Vec::new()
+        };
         let page = all.into_iter().skip(from).take(PAGE);
         let page = page.map(|(uri, name, description)| {
             let resource = Resource::new(uri, name).with_mime_type("text/markdown");
@@ -150,11 +168,27 @@ impl ServerHandler for MemoryServer {
                 resource.with_description(description)
             }
         });
-        let mut listed = ListResourcesResult::with_all_items(page.collect());
+        let mut listed =
+            ListResourcesResult::with_all_items(first.into_iter().chain(page).collect());
         if from.saturating_add(PAGE) < count {
             listed.next_cursor = Some((from + PAGE).to_string());
         }
         Ok(listed.with_cache_scope(CacheScope::Private))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let templates = if self.fixtures {
+            fixtures::templates()
+        } else {
+            Vec::new()
+        };
+        Ok(ListResourceTemplatesResult::with_all_items(templates)
+            .with_ttl_ms(DAY_MS)
+            .with_cache_scope(CacheScope::Public))
     }
 
     async fn read_resource(
@@ -163,6 +197,9 @@ impl ServerHandler for MemoryServer {
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
+        if let Some(contents) = self.fixtures.then(|| fixtures::read(&uri)).flatten() {
+            return Ok(ReadResourceResult::new(vec![contents]).into());
+        }
         let asked = uri.clone();
         let text = self.beside(move |memory| memory.read(&asked)).await?;
         let text = text.map_err(|why| ErrorData::internal_error(why, None))?;
@@ -216,7 +253,8 @@ impl ServerHandler for MemoryServer {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let uri = request.uri;
-        if tools::path_of(&uri).is_none() {
+        let is_fixture = self.fixtures && fixtures::read(&uri).is_some();
+        if tools::path_of(&uri).is_none() && !is_fixture {
             return Err(ErrorData::resource_not_found(
                 "there is no such memory",
                 None,

@@ -4,7 +4,7 @@
 mod faults;
 
 use crate::program::{Machine, Run};
-use dormouse_system::{Files as _, RealFiles};
+use dormouse_system::{Access, Files as _, RealFiles};
 use dormouse_testkit::processes::until;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -308,4 +308,47 @@ fn a_compaction_of_the_host_keeps_evidence_and_rules() {
     // A later start has no use for it.
     let text = started(&machine, "one", "clear").unwrap();
     assert!(!text.contains("8443"), "{text}");
+}
+
+#[test]
+fn work_is_done_with_the_settings_of_its_own_session() {
+    let machine = machine(&[]);
+    transcript(
+        &machine,
+        "one",
+        &["From now on, always run the linter before you commit."],
+    );
+    // The lock keeps the worker of this very hook away, so that another shell's does the work.
+    let spool = machine.home().join(".dormouse/spool");
+    RealFiles.create_dir_all(&spool, Access::Private).unwrap();
+    let lock = RealFiles.lock_exclusive(&spool.join("work")).unwrap();
+    let mut hook = machine.command("hook stop");
+    // A key of the shell is no business of the task.
+    hook.env("ANTHROPIC_API_KEY", "sk-ant-generated");
+    let stop = event(&machine, "one", json!({})).to_string();
+    fed(&machine, &mut hook, stop.as_bytes());
+    let task = RealFiles.list(&spool).unwrap();
+    let task = task.iter().find(|entry| {
+        let name = std::path::Path::new(&entry.name);
+        name.extension().is_some_and(|end| end == "json")
+    });
+    let task = spool.join(&task.unwrap().name);
+    let bytes = RealFiles.read(&task, u64::MAX).unwrap();
+    let text = String::from_utf8(bytes.to_vec()).unwrap();
+    // Kept aside while the hook's own worker may still look.
+    RealFiles.remove_file(&task).unwrap();
+    drop(lock);
+    let mut worker = machine.command("hook work --set memory.extra_guidelines=x");
+    worker
+        .env("DORMOUSE_MEMORY_DIR", machine.home().join("elsewhere"))
+        .stdout(Stdio::null());
+    RealFiles
+        .replace(&task, text.as_bytes(), Access::Private)
+        .unwrap();
+    assert!(worker.status().unwrap().success());
+    until(|| spool_is_empty(&machine), "the task was not worked off");
+    assert!(machine.run("memory list").stdout.contains("linter"));
+    assert!(RealFiles.metadata(&machine.home().join("elsewhere")).is_err());
+    // The task names the folder of memory and nothing that could be a key.
+    assert!(text.contains("DORMOUSE_MEMORY_DIR") && !text.contains("sk-ant"), "{text}");
 }
