@@ -11,9 +11,9 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Commands that can be typed on the screen: they print and end, and leave the terminal alone.
-const COMMANDS: [&str; 17] = [
-    "config", "context", "doctor", "dream", "eval", "extract", "gc", "log", "memory", "recall",
-    "replay", "rewind", "search", "sessions", "stats", "usage", "view",
+const COMMANDS: [&str; 18] = [
+    "config", "context", "doctor", "dream", "eval", "export", "extract", "gc", "log", "memory",
+    "recall", "replay", "rewind", "search", "sessions", "stats", "usage", "view",
 ];
 
 /// Runner of command lines on the machine and with the settings of this process.

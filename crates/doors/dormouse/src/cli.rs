@@ -2,9 +2,9 @@
 //! arguments stand beside the command.
 
 use crate::commands::{
-    acp, completions, config, context, doctor, dream, eval, export, extract, gateway, gc, guard,
-    hook, install, log, mcp, memory, print, recall, replay, rewind, search, sessions, sim, stats,
-    top, usage, view,
+    acp, completions, config, context, demo, doctor, dream, eval, export, extract, gateway, gc,
+    guard, hook, install, log, mcp, memory, print, recall, replay, rewind, search, sessions, sim,
+    stats, top, usage, view,
 };
 use crate::output::{ColorChoice, Format};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum as _};
@@ -105,6 +105,8 @@ impl Globals {
 /// The commands that work; one that is only planned is not listed.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Watch every layer at work for two minutes, without a model
+    Demo(demo::Args),
     /// Show what fills the window of a session, and what is left
     Context(context::Args),
     /// List sessions with title, age, messages, tokens and cost

@@ -69,6 +69,20 @@ pub enum Failure {
     Error(Box<UserError>),
 }
 
+impl Failure {
+    /// The failure in one line, for a screen that goes on.
+    pub fn message(&self) -> String {
+        match self {
+            Self::ReaderIsGone => "the output was closed".to_owned(),
+            Self::Told(_) => "it did not go well".to_owned(),
+            Self::Error(error) => {
+                let parts = std::iter::once(&error.message).chain(&error.causes);
+                parts.cloned().collect::<Vec<_>>().join(": ")
+            }
+        }
+    }
+}
+
 /// An error as the user sees it: what failed, why, what to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UserError {

@@ -50,6 +50,13 @@ pub enum Cell {
         /// True if it failed.
         failed: bool,
     },
+    /// Explanation in a tour.
+    Caption {
+        /// Number of the step among all.
+        at: String,
+        /// Text of the explanation.
+        text: String,
+    },
     /// The first lines.
     Banner(Vec<Line>),
 }
@@ -133,6 +140,23 @@ impl Cell {
                 for line in clean_lines(text) {
                     lines.extend(wrap(&[Span::new(line, role)], columns, 0));
                 }
+            }
+            Self::Caption { at, text } => {
+                let spans = [
+                    Span::new(format!("▌ {at} "), Role::Heading),
+                    Span::new(text.clone(), Role::Strong),
+                ];
+                let rows = wrap(&spans, columns, 2).into_iter().enumerate();
+                lines.extend(rows.map(|(nth, row)| {
+                    if nth == 0 {
+                        return row;
+                    }
+                    // The mark goes down along the whole explanation.
+                    let mut line = Line::of("▌ ", Role::Heading);
+                    let text = row.text();
+                    line = line.with(text.trim_start().to_owned(), Role::Strong);
+                    line
+                }));
             }
             Self::Banner(banner) => {
                 for line in banner {

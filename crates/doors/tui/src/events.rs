@@ -5,15 +5,13 @@ use crate::dialog::Dialog;
 use crate::model::{Call, Effect, Model, PROMPT};
 use crate::tool;
 use dormouse_agent::protocol::{
-    DeltaKind, LayerName, OpenedSession, PermissionRequest, QuestionRequest, Side, TaskState,
+    DeltaKind, OpenedSession, PermissionRequest, QuestionRequest, Side,
 };
 use dormouse_agent::{Command, Event, Told, TurnEnd};
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::fragment;
 use dormouse_core::id::CallId;
 use dormouse_core::record::Purpose;
-use dormouse_core::units::Tokens;
-use dormouse_core::usage::Usd;
 use serde_json::Value;
 
 /// Characters of the model's reasoning that are kept: the live part shows the end of them.
@@ -60,6 +58,13 @@ impl Model {
                 self.talks_to = model;
                 vec![Effect::ReadGauge]
             }
+            Event::LayerActed {
+                layer,
+                what,
+                freed,
+                cost,
+                undo,
+            } => self.layer(layer, &what, freed, cost, undo.is_some()),
             event => {
                 self.passed(event);
                 Vec::new()
@@ -127,13 +132,6 @@ impl Model {
     /// Events beside the answer: layers, background work, notices.
     fn beside(&mut self, event: Event) {
         match event {
-            Event::LayerActed {
-                layer,
-                what,
-                freed,
-                cost,
-                undo,
-            } => self.layer(layer, &what, freed, cost, undo.is_some()),
             Event::TaskChanged { task, what, state } => self.task(task, what, state),
             Event::Tasks { tasks } => {
                 self.tasks = tasks
@@ -183,6 +181,7 @@ impl Model {
             | Event::ToolRunning { .. }
             | Event::ToolDone { .. }
             | Event::Refused { .. }
+            | Event::LayerActed { .. }
             | Event::Opened(_)
             | Event::Done { .. }
             | Event::Said { .. }
@@ -307,64 +306,6 @@ impl Model {
         });
     }
 
-    fn layer(
-        &mut self,
-        layer: LayerName,
-        what: &str,
-        freed: Tokens,
-        cost: Option<Usd>,
-        undo: bool,
-    ) {
-        let mut text = match layer {
-            LayerName::Offload => format!("offload: {what}"),
-            LayerName::Distil => format!("distil: {what}"),
-            LayerName::Clear => format!("clear: {what}"),
-            LayerName::Notes => format!("notes: {what}"),
-            LayerName::Compaction => format!("compaction: {what}"),
-            LayerName::Recall => format!("recall: {what}"),
-            LayerName::Undo => format!("undo: {what}"),
-        };
-        if freed.0 > 0 {
-            text.push_str(" · ");
-            text.push_str(&crate::status::thousands(freed.0));
-            text.push_str(" tokens freed");
-        }
-        if let Some(cost) = cost {
-            text.push_str(" · ");
-            text.push_str(&cost.to_string());
-        }
-        if undo {
-            text.push_str(" · /undo");
-        }
-        self.note(text);
-    }
-
-    fn task(&mut self, task: String, what: String, state: TaskState) {
-        self.tasks.retain(|(id, _)| *id != task);
-        match state {
-            TaskState::Running => self.tasks.push((task, what)),
-            TaskState::Ended => self.note(format!("{what} has ended")),
-            TaskState::Killed => self.note(format!("{what} was killed")),
-        }
-    }
-
-    pub(crate) fn list_tasks(&mut self) {
-        if self.tasks.is_empty() {
-            self.note("no background task runs");
-            return;
-        }
-        let lines: Vec<String> = self
-            .tasks
-            .iter()
-            .map(|(id, what)| format!("{id}  {what}"))
-            .collect();
-        self.put(Cell::Output {
-            title: "/tasks (end one with /kill ID)".to_owned(),
-            text: lines.join("\n"),
-            failed: false,
-        });
-    }
-
     fn permission(&mut self, wanted: PermissionRequest) -> Vec<Effect> {
         self.put(Cell::Asked {
             question: format!(
@@ -385,18 +326,23 @@ impl Model {
                 blocks,
             });
         }
+        if self.watching {
+            // The terminal that writes has the choice.
+            return Vec::new();
+        }
+        let tool = wanted.tool.clone();
         self.dialogs.push_back(Dialog::permission(wanted));
-        vec![Effect::Bell]
+        self.call_person(&format!("{tool} asks for permission"))
     }
 
     fn question(&mut self, wanted: QuestionRequest) -> Vec<Effect> {
-        if wanted.answers.is_some() {
+        if wanted.answers.is_some() || self.watching {
             return Vec::new();
         }
         let call = wanted.call.clone();
         if let Some(dialog) = Dialog::question(wanted) {
             self.dialogs.push_back(dialog);
-            return vec![Effect::Bell];
+            return self.call_person("the model asks a question");
         }
         self.warn("the model asks something that cannot be read; it is told so");
         let refuse = Command::Permit {
@@ -442,7 +388,7 @@ impl Model {
         }
         let mut effects = vec![Effect::ReadGauge];
         if long {
-            effects.push(Effect::Bell);
+            effects.extend(self.call_person("the turn has ended"));
         }
         effects
     }
@@ -461,8 +407,16 @@ impl Model {
             return vec![Effect::Exit];
         }
         self.session = None;
-        self.start.without_agent =
-            Some("the agent has ended; start dormouse again with --continue".to_owned());
+        let ended = if self.watching {
+            "the other terminal has left this session; --continue goes on with it"
+        } else {
+            "the agent has ended; start dormouse again with --continue"
+        };
+        self.start.without_agent = Some(ended.to_owned());
+        if self.watching {
+            self.note(ended);
+        }
+        self.watching = false;
         Vec::new()
     }
 }

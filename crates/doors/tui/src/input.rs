@@ -18,6 +18,8 @@ pub(crate) fn read_keys(keys: &mpsc::Sender<Input>) {
             Ok(event::Event::Key(key)) => Input::Key(key),
             Ok(event::Event::Paste(text)) => Input::Paste(text),
             Ok(event::Event::Resize(..)) => Input::Resize,
+            Ok(event::Event::FocusGained) => Input::Focus(true),
+            Ok(event::Event::FocusLost) => Input::Focus(false),
             Ok(_) => continue,
             Err(_) => return,
         };

@@ -3,6 +3,7 @@
 use crate::composer::Edit;
 use crate::dialog::Choice;
 use crate::model::{Armed, Effect, Model};
+use crate::panel::PanelKind;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use dormouse_agent::protocol::When;
 use dormouse_agent::{Command, Mode};
@@ -18,6 +19,7 @@ Up, Down         lines, then earlier prompts               Ctrl+R    search them
 Shift+Tab        next mode: ask, accept-edits, plan, sandbox
 Ctrl+A E B F     move        Alt+B F    by words
 Ctrl+K U W, Alt+D    cut     Ctrl+Y    put back
+Ctrl+O           what was forgotten, what comes next, what was recalled; u takes it back; Tab: memories, inbox, …
 Ctrl+L           draw anew   Ctrl+Z    to the background
 / command        !line for the shell (not sent to the model)";
 
@@ -35,8 +37,15 @@ impl Model {
             KeyCode::Char('c') if control => return self.stop_or_leave(armed),
             _ => {}
         }
+        if self.tour.is_some() {
+            return self.tour_key(key);
+        }
         if self.search.is_some() {
             return self.search_key(key, control);
+        }
+        // A question that waits goes before a panel, which it covers.
+        if self.panel.is_some() && self.dialogs.is_empty() {
+            return self.panel_key(key, control, alt);
         }
         if !self.dialogs.is_empty() {
             return self.dialog_key(key, control, alt);
@@ -68,6 +77,7 @@ impl Model {
                 self.composer.later();
                 Vec::new()
             }
+            KeyCode::Char('o') if control => self.one_key(),
             KeyCode::Char('r') if control => {
                 self.search = Some((String::new(), self.composer.remembered()));
                 Vec::new()
@@ -99,6 +109,9 @@ impl Model {
 
     pub(crate) fn pasted(&mut self, text: &str) -> Vec<Effect> {
         self.armed = None;
+        if self.tour.is_some() || self.dialogs.is_empty() && self.panel_pasted(text) {
+            return Vec::new();
+        }
         let words = self
             .dialogs
             .front_mut()
@@ -113,6 +126,8 @@ impl Model {
     /// A line of a person whose terminal knows lines only.
     pub(crate) fn line(&mut self, line: &str) -> Vec<Effect> {
         let line = line.trim_end_matches(['\n', '\r']);
+        // Its lines were printed.
+        self.panel = None;
         if let Some(dialog) = self.dialogs.front_mut() {
             if let Some(words) = dialog.words() {
                 words.insert(line);
@@ -197,7 +212,23 @@ impl Model {
         Vec::new()
     }
 
+    /// The panels: what was forgotten, or the memories where there is no session.
+    fn one_key(&mut self) -> Vec<Effect> {
+        let kind = if self.session.is_some() {
+            PanelKind::Forgotten
+        } else {
+            PanelKind::Memories
+        };
+        self.open_panel(kind, "")
+    }
+
     fn stop_or_leave(&mut self, armed: Option<Armed>) -> Vec<Effect> {
+        if self.tour.is_some() {
+            return vec![Effect::Exit];
+        }
+        if self.panel.take().is_some() {
+            return Vec::new();
+        }
         if armed == Some(Armed::Exit) {
             return self.leave(self.leaving);
         }
@@ -224,7 +255,7 @@ impl Model {
             return Vec::new();
         }
         if armed == Some(Armed::Rewind) {
-            return self.command("rewind", "");
+            return self.open_panel(PanelKind::Points, "");
         }
         self.armed = Some(Armed::Rewind);
         Vec::new()
@@ -236,14 +267,14 @@ impl Model {
         if !self.running.is_empty() {
             effects.push(Effect::StopRunning);
         }
-        if self.busy && self.session.is_some() {
+        if self.busy && self.session.is_some() && !self.watching {
             effects.push(Effect::Send(Command::Interrupt.into()));
         }
         effects
     }
 
     fn next_mode(&mut self) -> Vec<Effect> {
-        if self.session.is_none() {
+        if self.session.is_none() || self.watching {
             return Vec::new();
         }
         // Refusing and allowing everything are chosen by name, never in passing.
@@ -275,7 +306,12 @@ impl Model {
 }
 
 /// Keys that change a text, as in a shell.
-fn edit(composer: &mut crate::composer::Composer, key: KeyEvent, control: bool, alt: bool) {
+pub(crate) fn edit(
+    composer: &mut crate::composer::Composer,
+    key: KeyEvent,
+    control: bool,
+    alt: bool,
+) {
     let edit = match key.code {
         KeyCode::Char('j') if control => {
             composer.insert("\n");

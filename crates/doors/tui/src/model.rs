@@ -13,7 +13,10 @@ use crate::cell::Cell;
 use crate::composer::Composer;
 use crate::dialog::Dialog;
 use crate::line::Theme;
+use crate::panel::{Open, Panel, PanelKind};
+use crate::port::{Printed, Wish};
 use crate::slash::Completion;
+use crate::tour::Touring;
 use crossterm::event::KeyEvent;
 use dormouse_agent::protocol::{CommandFacts, OpenedSession, RewindWhat};
 use dormouse_agent::{Ask, Command, Figures, Mode, Told};
@@ -61,7 +64,27 @@ pub enum Input {
         /// Record that becomes the last one.
         point: Option<RecordId>,
     },
-    /// A quarter of a second has passed in a turn.
+    /// Content of a panel, or the reason why there is none.
+    Panel {
+        /// Sort of the panel.
+        kind: PanelKind,
+        /// Its content.
+        found: Result<Panel, String>,
+    },
+    /// Answer to a deed in a panel.
+    Acted(Printed),
+    /// Names and figures of the user's around the newest compaction.
+    Kept {
+        /// Those before it.
+        before: u64,
+        /// Those that are still in the prompt.
+        after: u64,
+    },
+    /// The terminal got the keyboard, or another window did.
+    Focus(bool),
+    /// A scene could not be opened.
+    Failed(String),
+    /// A quarter of a second has passed in a turn or a tour.
     Tick,
     /// The system asks the program to end.
     Terminate,
@@ -94,6 +117,25 @@ pub enum Effect {
     Theme(Theme),
     /// The figures of the window should be read again.
     ReadGauge,
+    /// Names and figures around the newest compaction should be counted.
+    ReadKept,
+    /// The content of a panel should be read.
+    ReadPanel {
+        /// Sort of the panel.
+        kind: PanelKind,
+        /// Words that narrow it down.
+        words: String,
+    },
+    /// Command lines that act on an entry of a panel.
+    Act(Vec<Vec<String>>),
+    /// Another scene should be opened.
+    Open(Wish),
+    /// A picture of the next frame is wanted.
+    Shot(String),
+    /// Minutes should pass on the scene's clock.
+    Later(u64),
+    /// News for a person who looks at another window.
+    Notify(String),
     /// Events behind a record have to be read from the log.
     ReadMissed(Seq),
     /// A text for the clipboard.
@@ -190,6 +232,12 @@ pub struct Model {
     /// Text and place of a search in the history.
     pub(crate) search: Option<(String, usize)>,
     pub(crate) leaving: bool,
+    /// True if another process writes the session.
+    pub(crate) watching: bool,
+    /// True if another window has the keyboard, as far as the terminal tells.
+    pub(crate) away: bool,
+    pub(crate) panel: Option<Open>,
+    pub(crate) tour: Option<Touring>,
     pub(crate) last_answer: String,
     /// Words for what an ask was, for the case that it fails.
     pub(crate) asks: BTreeMap<u64, &'static str>,
@@ -224,6 +272,10 @@ impl Model {
             completion: Completion::default(),
             search: None,
             leaving: false,
+            watching: false,
+            away: false,
+            panel: None,
+            tour: None,
             last_answer: String::new(),
             asks: BTreeMap::new(),
             next_ask: 1,
@@ -272,6 +324,23 @@ impl Model {
             }
             Input::Tick => {
                 self.ticks += 1;
+                self.tour_tick_if_any()
+            }
+            Input::Panel { kind, found } => {
+                self.panel_read(kind, found);
+                Vec::new()
+            }
+            Input::Acted(printed) => self.acted(&printed.text, printed.failed),
+            Input::Kept { before, after } => {
+                self.kept(before, after);
+                Vec::new()
+            }
+            Input::Focus(here) => {
+                self.away = !here;
+                Vec::new()
+            }
+            Input::Failed(why) => {
+                self.warn(why);
                 Vec::new()
             }
             Input::Terminate => self.leave(true),
@@ -306,6 +375,35 @@ impl Model {
         self.busy || !self.running.is_empty()
     }
 
+    /// True if time should be told: the agent works, or a tour goes on.
+    pub(crate) fn wants_ticks(&self) -> bool {
+        self.is_busy() || self.is_touring()
+    }
+
+    fn tour_tick_if_any(&mut self) -> Vec<Effect> {
+        if self.is_touring() {
+            self.tour_tick()
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Closes the open panel.
+    pub(crate) fn close_panel(&mut self) {
+        self.panel = None;
+    }
+
+    /// The session is one that another process writes.
+    pub(crate) fn watch(&mut self, opened: OpenedSession) {
+        self.watching = true;
+        self.mode = opened.mode;
+        self.talks_to.clone_from(&opened.model);
+        self.session = Some(opened);
+        self.warn(
+            "another terminal writes this session: you watch it live and read-only; /fork goes on with a copy",
+        );
+    }
+
     /// Commands that the door runs, as they were typed.
     pub(crate) fn running_titles(&self) -> Vec<String> {
         self.running.clone()
@@ -333,7 +431,7 @@ impl Model {
 
     /// Ends the program, in order if there is an agent.
     pub(crate) fn leave(&mut self, now: bool) -> Vec<Effect> {
-        if self.session.is_none() {
+        if self.session.is_none() || self.watching || self.tour.is_some() {
             return vec![Effect::Exit];
         }
         if self.leaving {

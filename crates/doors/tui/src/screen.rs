@@ -14,8 +14,10 @@
 //! erased.
 
 use crate::line::{Line, Theme};
+use crate::terminal::{self, IS_OVER};
 use crate::view::Frame;
 use std::fmt::Write as _;
+use std::sync::atomic::Ordering;
 
 /// Begin and end of an update that the terminal shows at once.
 const BEGIN: &str = "\u{1b}[?2026h\u{1b}[?25l";
@@ -38,6 +40,10 @@ pub struct Screen {
     stale: bool,
     /// Updates written so far.
     frames: u64,
+    /// Frame on the alternate screen, if that is shown.
+    over: Option<Frame>,
+    /// True if the alternate screen has to be written again.
+    stale_over: bool,
 }
 
 impl Screen {
@@ -52,6 +58,8 @@ impl Screen {
             drawn_at: columns,
             stale: true,
             frames: 0,
+            over: None,
+            stale_over: false,
         }
     }
 
@@ -70,17 +78,20 @@ impl Screen {
         self.columns = columns;
         self.height = height;
         self.stale = true;
+        self.stale_over = true;
     }
 
     /// Finished lines keep the colours they have.
     pub const fn set_theme(&mut self, theme: Theme) {
         self.theme = theme;
         self.stale = true;
+        self.stale_over = true;
     }
 
     /// The next update writes every row again.
     pub const fn redraw(&mut self) {
         self.stale = true;
+        self.stale_over = true;
     }
 
     /// Rows from the cursor up to the first row of the live part.
@@ -105,12 +116,57 @@ impl Screen {
         self.drawn.cursor.map_or(last, |(row, _)| row.min(last))
     }
 
-    /// Bytes that add finished lines and show the live part; empty if nothing has changed.
-    pub fn draw(&mut self, finished: &[Line], frame: Frame) -> String {
-        if finished.is_empty() && !self.stale && frame == self.drawn {
+    /// Bytes that show a frame on the alternate screen, in place of everything; empty if nothing has
+    /// changed. The live part stays as it is below.
+    pub fn draw_over(&mut self, frame: Frame) -> String {
+        if self.over.as_ref() == Some(&frame) && !self.stale_over {
             return String::new();
         }
         let mut out = String::from(BEGIN);
+        if self.over.is_none() {
+            IS_OVER.store(true, Ordering::SeqCst);
+            out.push_str(terminal::OVER);
+        }
+        out.push_str("\u{1b}[H");
+        for (nth, line) in frame.rows.iter().take(self.height).enumerate() {
+            if nth > 0 {
+                out.push_str("\r\n");
+            }
+            // Erased first: behind a full row an erasure would take its last column.
+            out.push_str("\u{1b}[K");
+            line.paint(self.theme, &mut out);
+        }
+        if let Some((row, column)) = frame.cursor {
+            // Writing to a string cannot fail.
+            let _infallible = write!(out, "\u{1b}[{};{}H", row + 1, column + 1);
+            out.push_str(SHOW_CURSOR);
+        }
+        out.push_str(END);
+        self.over = Some(frame);
+        self.stale_over = false;
+        self.frames += 1;
+        out
+    }
+
+    /// Goes back from the alternate screen, if it is shown.
+    fn come_back(&mut self, out: &mut String) {
+        if self.over.take().is_some() {
+            IS_OVER.store(false, Ordering::SeqCst);
+            out.push_str(terminal::BACK);
+            // The terminal may have got another size meanwhile.
+            self.stale = true;
+        }
+    }
+
+    /// Bytes that add finished lines and show the live part; empty if nothing has changed.
+    pub fn draw(&mut self, finished: &[Line], frame: Frame) -> String {
+        let mut back = String::new();
+        self.come_back(&mut back);
+        if finished.is_empty() && !self.stale && frame == self.drawn {
+            return String::new();
+        }
+        let mut out = back;
+        out.push_str(BEGIN);
         let same_rows = frame.rows.len() == self.drawn.rows.len();
         if finished.is_empty() && !self.stale && same_rows {
             self.changed_rows(&frame, &mut out);
@@ -176,7 +232,9 @@ impl Screen {
 
     /// Bytes that add finished lines and take the live part away, for the end or for another program.
     pub fn leave(&mut self, finished: &[Line]) -> String {
-        let mut out = String::from(BEGIN);
+        let mut out = String::new();
+        self.come_back(&mut out);
+        out.push_str(BEGIN);
         self.all_rows(finished, &Frame::default(), &mut out);
         out.push_str(SHOW_CURSOR);
         out.push_str(END);

@@ -4,13 +4,15 @@ use crate::cell::Cell;
 use crate::keys::KEYS;
 use crate::line::{Line, Role, Theme};
 use crate::model::{Effect, Model, PROMPT};
+use crate::panel::PanelKind;
+use crate::port::Wish;
 use dormouse_agent::protocol::{Attachment, EffortLevel, RewindWhat, When};
 use dormouse_agent::{Command, Mode};
 use dormouse_core::block::Block;
 use std::fmt::Write as _;
 
 /// Commands of the screen itself: name and purpose.
-const OWN: [(&str, &str); 16] = [
+const OWN: [(&str, &str); 23] = [
     ("help", "These commands"),
     ("keys", "Keys of this screen"),
     ("cost", "Tokens and dollars of this session, by model"),
@@ -35,10 +37,29 @@ const OWN: [(&str, &str); 16] = [
     ("attach", "Send a file with words: /attach PATH words"),
     ("copy", "Copy the last answer to the clipboard"),
     ("theme", "Colours of this screen: dark, light or mono"),
+    (
+        "forgotten",
+        "What was forgotten, when, why, for how much; u takes it back (Ctrl+O)",
+    ),
+    ("next", "What the next compaction would drop, and its price"),
+    ("recalled", "Memories that were brought in, and why"),
+    ("inbox", "Memories that wait: approve, reject, edit"),
+    (
+        "changes",
+        "Changes of the memory and dreams, with their diffs",
+    ),
+    (
+        "export",
+        "Write this session to a file: /export [md|html] [FILE]",
+    ),
+    ("demo", "Two minutes that show every layer, without a model"),
     ("exit", "Leave; the session is kept"),
 ];
 /// Names of the command line whose newest session is this one.
-const ON_SESSION: [&str; 5] = ["context", "view", "log", "rewind", "usage"];
+const ON_SESSION: [&str; 6] = ["context", "log", "replay", "rewind", "usage", "view"];
+/// Answer to everything that would write a session that another process writes.
+const READ_ONLY: &str =
+    "another terminal writes this session: here it is read-only; /fork goes on with a copy";
 /// Rows of the list below the composer.
 const MOST_SHOWN: usize = 6;
 
@@ -180,6 +201,11 @@ impl Model {
             self.composer.set(&text);
             return Vec::new();
         }
+        if self.watching {
+            self.warn(READ_ONLY);
+            self.composer.set(&text);
+            return Vec::new();
+        }
         // A prompt that cannot steer begins a turn, so that both words mean the same then.
         let when = if self.busy { when } else { When::Queue };
         if !self.busy {
@@ -210,6 +236,16 @@ impl Model {
                 return vec![Effect::Copy(self.last_answer.clone())];
             }
             "exit" | "quit" => return self.leave(false),
+            "demo" => return vec![Effect::Open(Wish::Demo)],
+            "forgotten" => return self.open_panel(PanelKind::Forgotten, rest),
+            "next" => return self.open_panel(PanelKind::Next, rest),
+            "recalled" => return self.open_panel(PanelKind::Recalled, rest),
+            "inbox" => return self.open_panel(PanelKind::Inbox, rest),
+            "changes" => return self.open_panel(PanelKind::Changes, rest),
+            "rewind" if rest.is_empty() => return self.open_panel(PanelKind::Points, rest),
+            "memory" if rest.is_empty() => return self.open_panel(PanelKind::Memories, rest),
+            "sessions" if rest.is_empty() => return self.open_panel(PanelKind::Sessions, rest),
+            "export" => return self.export(rest),
             "theme" => match rest {
                 "dark" => return vec![Effect::Theme(Theme::Dark)],
                 "light" => return vec![Effect::Theme(Theme::Light)],
@@ -228,6 +264,17 @@ impl Model {
             let why = self.start.without_agent.clone().unwrap_or_default();
             self.warn(format!("/{name} needs a model: {why}"));
             return Vec::new();
+        }
+        if self.watching {
+            let session = self.session.as_ref();
+            let session = session.map(|session| session.session.to_string());
+            return match (name, session) {
+                ("fork", Some(session)) => vec![Effect::Open(Wish::Fork(session))],
+                _ => {
+                    self.warn(READ_ONLY);
+                    Vec::new()
+                }
+            };
         }
         let command = match name {
             "undo" => Command::Undo { rewrite: None },
@@ -295,7 +342,11 @@ impl Model {
             .session
             .as_ref()
             .map(|session| session.session.to_string());
-        if let Some(session) = session.filter(|_| ON_SESSION.contains(&name)) {
+        // Generated sessions are no session of anybody.
+        let about = ON_SESSION.contains(&name)
+            && !rest.contains("--generated")
+            && !rest.contains("--sessions");
+        if let Some(session) = session.filter(|_| about) {
             // Behind the name, because options follow.
             words.insert(1, session);
         } else if name == "memory" && rest.is_empty() {
@@ -303,6 +354,36 @@ impl Model {
         }
         self.running.push(title.clone());
         vec![Effect::Run { title, words }]
+    }
+
+    /// Writes the session to a file.
+    fn export(&mut self, rest: &str) -> Vec<Effect> {
+        let session = self.session.as_ref();
+        let Some(session) = session.map(|session| session.session.to_string()) else {
+            self.warn("there is no session to export");
+            return Vec::new();
+        };
+        let (format, file) = match rest.split_once(' ').unwrap_or((rest, "")) {
+            ("", _) => ("md", ""),
+            (format @ ("md" | "html"), file) => (format, file.trim()),
+            _ => {
+                self.warn("the formats are md and html: /export html talk.html");
+                return Vec::new();
+            }
+        };
+        let file = if file.is_empty() {
+            let short: String = session.chars().take(8).collect();
+            format!("dormouse-{short}.{format}")
+        } else {
+            file.to_owned()
+        };
+        let title = format!("/export {format} {file}");
+        let words = ["export", &session, "--format", format, "--output", &file];
+        self.running.push(title.clone());
+        vec![Effect::Run {
+            title,
+            words: words.map(str::to_owned).to_vec(),
+        }]
     }
 
     fn print(&mut self, title: &str, text: &str) {

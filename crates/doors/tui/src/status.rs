@@ -39,7 +39,12 @@ impl Model {
             let folder = &self.start.folder;
             return clip_line(Line::of(format!("no model · {folder}"), Role::Dim), columns);
         };
-        let mut parts: Vec<(String, Role)> = vec![(format!("{} mode", self.mode), Role::Accent)];
+        let mode = if self.watching {
+            "read-only".to_owned()
+        } else {
+            format!("{} mode", self.mode)
+        };
+        let mut parts: Vec<(String, Role)> = vec![(mode, Role::Accent)];
         parts.push((self.talks_to.clone(), Role::Dim));
         parts.extend(self.window());
         if !self.tasks.is_empty() {
@@ -100,7 +105,11 @@ impl Model {
 
     /// The line that is printed at the end: cost, cache, how to go on.
     pub fn farewell(&self) -> Option<String> {
-        let session = self.session.as_ref()?;
+        if self.tour.is_some() {
+            // Its folder is gone with it.
+            return Some("that was the demo; `dormouse` opens the agent here".to_owned());
+        }
+        let session = self.session.as_ref().filter(|_| !self.watching)?;
         let (usage, cost) = self.figures.all();
         if usage.total().0 == 0 {
             return None;

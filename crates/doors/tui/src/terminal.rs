@@ -7,15 +7,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::thread::{self, ThreadId};
 
-/// Bracketed paste, and keys with modifiers told apart (kitty's protocol; others ignore it).
-const SET: &[u8] = b"\x1b[?2004h\x1b[>1u";
+/// Title kept; bracketed paste, news of the focus, and keys with modifiers told apart (kitty's protocol;
+/// others ignore it).
+const SET: &[u8] = b"\x1b[22;2t\x1b[?2004h\x1b[?1004h\x1b[>1u";
 /// The same, taken back; then the cursor, the colours and updates as a shell expects them.
-const RESET: &[u8] = b"\x1b[<1u\x1b[?2004l\x1b[?2026l\x1b[?25h\x1b[0m";
+const RESET: &[u8] = b"\x1b[<1u\x1b[?1004l\x1b[?2004l\x1b[?2026l\x1b[?25h\x1b[0m\x1b[23;2t";
+/// The alternate screen, with arrows for the wheel, which is not captured; and back.
+pub(crate) const OVER: &str = "\x1b[?1049h\x1b[?1007h";
+pub(crate) const BACK: &str = "\x1b[?1007l\x1b[?1049l";
 /// Behind a panic: the message stands below the live part.
 const BELOW: &[u8] = b"\r\n\x1b[J";
 
 /// True while the modes are set.
 static SET_NOW: AtomicBool = AtomicBool::new(false);
+/// True while the alternate screen is shown.
+pub(crate) static IS_OVER: AtomicBool = AtomicBool::new(false);
 /// Thread that draws: a panic elsewhere leaves the screen open.
 static DRAWS: Mutex<Option<ThreadId>> = Mutex::new(None);
 static HOOK: Once = Once::new();
@@ -41,6 +47,7 @@ impl Modes {
                     .lock()
                     .is_ok_and(|draws| *draws == Some(thread::current().id()));
                 if draws && SET_NOW.load(Ordering::SeqCst) {
+                    come_back();
                     let _written = write(BELOW);
                     restore();
                 }
@@ -60,9 +67,17 @@ impl Drop for Modes {
 
 fn restore() {
     if SET_NOW.swap(false, Ordering::SeqCst) {
+        come_back();
         // There is nobody to tell if the terminal is gone.
         let _written = write(RESET);
         let _cooked = disable_raw_mode();
+    }
+}
+
+/// Leaves the alternate screen, if it is shown: leaving it twice would move the cursor.
+fn come_back() {
+    if IS_OVER.swap(false, Ordering::SeqCst) {
+        let _written = write(BACK.as_bytes());
     }
 }
 

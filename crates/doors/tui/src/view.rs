@@ -33,7 +33,7 @@ impl Model {
         match &self.start.without_agent {
             Some(why) => {
                 lines.push(Line::of(clean(why), Role::Warning));
-                let offer = "Without a model: /memory, /sessions, /search WORDS, /recall WORDS, /doctor, !command; /help lists all";
+                let offer = "Without a model: /memory, /sessions, /search WORDS, /recall WORDS, /demo, /doctor, !command; /help lists all";
                 lines.push(Line::of(offer, Role::Dim));
             }
             None => lines.push(Line::of(
@@ -52,6 +52,9 @@ impl Model {
         let mut below = Vec::new();
         if self.dialogs.is_empty() {
             below.extend(self.completion.rows(columns));
+        }
+        if let Some(tour) = self.tour_line() {
+            below.push(clip_line(Line::of(tour, Role::Accent), columns));
         }
         below.push(self.status(columns));
         let (mut middle, cursor) = self.middle(columns);

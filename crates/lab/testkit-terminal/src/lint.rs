@@ -24,7 +24,10 @@ pub fn lint(bytes: &[u8], ended: bool) -> Vec<String> {
         };
         let (parameters, last) = (&sequence[..end], &sequence[end..=end]);
         rest = &sequence[end + 1..];
+        // The alternate screen has no scrollback: everything there goes with it.
+        let over = modes.get("?1049").copied().unwrap_or_default();
         match (last, parameters) {
+            ("H" | "J", _) if over => {}
             ("S" | "T" | "L" | "M" | "r", _) => {
                 breaches.push(format!("scrolls a region: CSI {parameters}{last}"));
             }
@@ -81,6 +84,10 @@ mod tests {
         ] {
             assert_eq!(lint(bad.as_bytes(), true).len(), 1, "{bad:?}");
         }
+        // On the alternate screen nothing can be lost; it must be left.
+        assert_eq!(lint(b"\x1b[?1049h\x1b[H\x1b[2J\x1b[?1049l", true), [""; 0]);
+        assert_eq!(lint(b"\x1b[?1049h\x1b[H", true).len(), 1);
+        assert_eq!(lint(b"\x1b[?1049h\x1b[?1049l\x1b[H", true).len(), 1);
         for left in ["\x1b[?2004h", "\x1b[?25l", "\x1b[>1u"] {
             assert_eq!(lint(left.as_bytes(), true).len(), 1, "{left:?}");
             assert_eq!(lint(left.as_bytes(), false).len(), 0, "{left:?}");

@@ -29,7 +29,7 @@ use dormouse_core::units::Tokens;
 const MOST_ROUNDS: usize = 4;
 
 /// Name of the fact with the prompt size that the economic policy aims at, in tokens.
-pub(crate) const AIM: &str = "economy.aim";
+pub const AIM_FACT: &str = "economy.aim";
 
 /// Bytes of new entries at which a page of the chronicle is written. A manifest repeats up to this
 /// much and names each page in some 150 bytes: at 16 KiB both parts stay below ten kilobytes on
@@ -221,11 +221,11 @@ impl Driver {
 
     /// Records the size that the economic policy aims at, so that a resumed session decides alike.
     fn remember_aim(&mut self, plan: &LayersPlan) -> Result<(), DriveError> {
-        let known = self.conversation.state().facts.get(AIM);
+        let known = self.conversation.state().facts.get(AIM_FACT);
         let known = known.and_then(serde_json::Value::as_u64).map(Tokens);
         match plan.in_use.filter(|aim| known != Some(*aim)) {
             Some(aim) => self.note(StateChange::Fact {
-                name: AIM.to_owned(),
+                name: AIM_FACT.to_owned(),
                 value: aim.get().into(),
             }),
             None => Ok(()),

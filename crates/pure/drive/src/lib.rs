@@ -51,6 +51,7 @@ pub use fork::{ForkLimits, ForkReport};
 pub use hooks::{HookCatalog, HookMoment, NoHookPoints};
 pub use ingest::{Ingested, ingest};
 pub use input::{EffectOutcome, HookAnswer, HookVerdict, Injection, Input, StreamEvent};
+pub use layers::AIM_FACT;
 pub use notice::Notice;
 pub use open::{LogStart, Opened, Recorded};
 pub use snapshot::{Activity, Snapshot};

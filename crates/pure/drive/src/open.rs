@@ -6,7 +6,7 @@ use crate::config::{Config, Current};
 use crate::driver::Driver;
 use crate::error::DriveError;
 use crate::journal::{Journal, Keeping};
-use crate::layers::AIM;
+use crate::layers::AIM_FACT;
 use crate::notice::Notice;
 use crate::outbox::Outbox;
 use dormouse_context::conversation::Conversation;
@@ -196,7 +196,7 @@ impl Driver {
 
     /// Prompt size that the economic policy aimed at when the log was closed.
     fn recorded_aim(&self) -> Option<Tokens> {
-        let fact = self.conversation.state().facts.get(AIM)?;
+        let fact = self.conversation.state().facts.get(AIM_FACT)?;
         fact.as_u64().map(Tokens)
     }
 

@@ -8,6 +8,7 @@ mod days;
 mod doctor;
 mod dream;
 mod error;
+mod forgotten;
 mod fork;
 mod gc;
 mod grounds;
@@ -54,6 +55,7 @@ pub use dream::{
     ExtractedBy, NotDreamt, ProposedMemory, UnusedMemory,
 };
 pub use error::HostError;
+pub use forgotten::{Forgetting, ForgottenPart, NextCompaction};
 pub use gc::{Garbage, GarbageFile, GcReport, NotRemovedFile, SessionLeft};
 pub use grounds::{AskedFor, Grounds, UseSoFar};
 pub use guest::{GuestAnswer, GuestEvent, GuestMoment, SpoolTask, Spooled};

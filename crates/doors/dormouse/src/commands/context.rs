@@ -2,12 +2,15 @@
 
 use crate::app::App;
 use crate::arguments::WindowOption;
+use crate::commands::screen::panels::next_words;
 use crate::error::Outcome;
 use crate::output::{Bar, Line, Out, Report, Role, figures};
 use dormouse_context::category::Category;
 use dormouse_context::tokens::Basis;
 use dormouse_core::units::Tokens;
-use dormouse_host::ContextWindow;
+use dormouse_host::{ContextWindow, NextCompaction};
+use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 const HELP: &str = "\
@@ -28,7 +31,10 @@ JSON:
    \"window_from\", \"effective_window\", \"autocompact_target\", \"limit_shown\",
    \"warning\", \"error\", \"blocking_limit\", \"percent_left\", \"gauge\",
    \"auto_compact\", \"categories\": {name: tokens}, \"prefix_inferred\",
-   \"duplicate_reads\", \"estimate_drift_percent\", \"segments\"}";
+   \"duplicate_reads\", \"estimate_drift_percent\", \"segments\",
+   \"next_compaction\": {\"used\", \"begins_at\", \"why\", \"policy\", \"drops\", \"stays\",
+    \"summary\", \"price\", \"request_now\", \"request_then\", \"nothing\",
+    \"parts\": [{\"category\", \"tokens\", \"words\"}], \"more\"}}";
 
 /// Per cent by which estimates may be off unmentioned. Below it they still fall on the right side
 /// of the warning in a window of usual size.
@@ -68,7 +74,51 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         Some(line) => transcripts.at_line(&file, line)?,
     };
     app.note_all(&transcripts.take_remarks());
-    app.tell(&host.window(&transcript))
+    // Of a moment in the past nothing comes next.
+    let next = match args.at {
+        None => Some(host.next_compaction(&file)?),
+        Some(_) => None,
+    };
+    app.tell(&ContextScreen {
+        window: host.window(&transcript),
+        next_compaction: next,
+    })
+}
+
+/// The window, and what the next compaction would do to it.
+#[derive(Serialize)]
+struct ContextScreen {
+    #[serde(flatten)]
+    window: ContextWindow,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_compaction: Option<NextCompaction>,
+}
+
+impl Report for ContextScreen {
+    fn text(&self, out: &mut Out) -> Outcome {
+        self.window.text(out)?;
+        let Some(next) = &self.next_compaction else {
+            return Ok(());
+        };
+        out.blank()?;
+        for line in next_words(next) {
+            out.paragraph(Role::Plain, &line, 2)?;
+        }
+        let mut sorts: BTreeMap<&str, (usize, Tokens)> = BTreeMap::new();
+        for part in &next.parts {
+            let sum = sorts.entry(part.category).or_default();
+            sum.0 += 1;
+            sum.1 = sum.1 + part.tokens;
+        }
+        let mut sorts: Vec<_> = sorts.into_iter().collect();
+        sorts.sort_by_key(|(_, (_, tokens))| std::cmp::Reverse(*tokens));
+        for (sort, (count, tokens)) in sorts {
+            let parts = figures::count(count, "part", "parts");
+            let line = format!("  {:>7}  {sort}, {parts}", figures::tokens(tokens));
+            out.line(Line::new().role(Role::Dim, line))?;
+        }
+        Ok(())
+    }
 }
 
 impl Report for ContextWindow {

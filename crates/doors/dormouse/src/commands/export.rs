@@ -1,10 +1,15 @@
 //! `dormouse export` and `dormouse convert`: between Dormouse's logs and other tools' transcripts.
 
+mod talk;
+
 use crate::app::App;
-use crate::error::Outcome;
+use crate::error::{Exit, Outcome, UserError};
 use crate::output::{Out, Report, figures};
+use clap::ValueEnum;
 use dormouse_host::Converted;
+use dormouse_system::Access;
 use std::path::PathBuf;
+use talk::Talk;
 
 /// Arguments of `dormouse export`.
 #[derive(Debug, clap::Args)]
@@ -13,12 +18,38 @@ Prints the lines that tools made for Claude Code transcripts understand; what
 only Dormouse knows is left out. Credentials become `[secret: rule]`; no other
 byte changes, and the session itself stays as it is.
 
-Example:
-  dormouse export session.jsonl > transcript.jsonl")]
+With --format md or html it prints the conversation for people instead: what was
+said, the calls of tools, the beginnings of their results.
+
+Examples:
+  dormouse export session.jsonl > transcript.jsonl
+  dormouse export latest --format html --output talk.html")]
 pub struct ExportArgs {
     /// A session: a transcript, an id or its beginning, `latest`, or - for a pipe
     #[arg(value_name = "SESSION")]
     file: PathBuf,
+    /// Lines of JSON for tools (jsonl), or the conversation for people (md, html)
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "jsonl",
+        hide_default_value = true
+    )]
+    format: ExportFormat,
+    /// Write to FILE instead of the standard output; an existing one is not overwritten
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Form of an export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ExportFormat {
+    /// Lines of JSON, as tools made for Claude Code read them.
+    Jsonl,
+    /// Markdown, for people.
+    Md,
+    /// A page, for people.
+    Html,
 }
 
 /// Arguments of `dormouse convert`.
@@ -49,12 +80,48 @@ pub fn run_export(args: &ExportArgs, app: &mut App) -> Outcome {
     // No home is needed: exporting reads one file and writes to stdout.
     let file = app.session(Some(&args.file))?;
     let transcripts = app.transcripts();
+    if args.format == ExportFormat::Jsonl && args.output.is_none() {
+        transcripts.export(&file, |line| -> Outcome {
+            app.out.bytes(line)?;
+            Ok(app.out.bytes(b"\n")?)
+        })?;
+        app.note_all(&transcripts.take_remarks());
+        return Ok(());
+    }
+    // From the exported lines, so that credentials are gone here as well.
+    let mut talk = Talk::default();
+    let mut lines = Vec::new();
     transcripts.export(&file, |line| -> Outcome {
-        app.out.bytes(line)?;
-        Ok(app.out.bytes(b"\n")?)
+        if args.format == ExportFormat::Jsonl {
+            lines.extend_from_slice(line);
+            lines.push(b'\n');
+        } else {
+            talk.take(line);
+        }
+        Ok(())
     })?;
     app.note_all(&transcripts.take_remarks());
-    Ok(())
+    let text = match args.format {
+        ExportFormat::Jsonl => lines,
+        ExportFormat::Md => talk.markdown().into_bytes(),
+        ExportFormat::Html => talk.html().into_bytes(),
+    };
+    let Some(output) = &args.output else {
+        return Ok(app.out.bytes(&text)?);
+    };
+    let output = app
+        .system
+        .env
+        .current_dir()
+        .map_or_else(|_| output.clone(), |folder| folder.join(output));
+    if app.system.files.metadata(&output).is_ok() {
+        let what = format!("`{}` exists and is left as it is", output.display());
+        return Err(UserError::new(Exit::Refused, what)
+            .hint("name another file")
+            .into());
+    }
+    app.system.files.replace(&output, &text, Access::Private)?;
+    Ok(app.out.line(format!("written to `{}`", output.display()))?)
 }
 
 /// Makes a log from a transcript; refuses to write over one that exists.

@@ -7,6 +7,7 @@ pub mod acp;
 pub mod completions;
 pub mod config;
 pub mod context;
+pub mod demo;
 pub mod doctor;
 mod draw;
 pub mod dream;
@@ -67,6 +68,7 @@ pub fn run(cli: &Cli, app: &mut App) -> Outcome {
         Some(Command::Sessions(args)) => sessions::run(args, app),
         Some(Command::Log(args)) => log::run(args, app),
         Some(Command::Memory(args)) => memory::run(args, app),
+        Some(Command::Demo(args)) => demo::run(args, app),
         Some(Command::Dream(args)) => dream::run(args, app),
         Some(Command::Extract(args)) => extract::run(args, app),
         Some(Command::Recall(args)) => recall::run(args, app),

@@ -1,0 +1,190 @@
+//! Services of this program for the screen.
+
+use super::{panels, shell};
+use crate::captured::Captured;
+use crate::commands::demo;
+use crate::error::Failure;
+use dormouse_agent::{AgentAsk, Resume, rewind_points};
+use dormouse_core::id::{RecordId, SessionId};
+use dormouse_core::show;
+use dormouse_host::Host;
+use dormouse_tui::{Gauge, Looks, Panel, PanelKind, Printed, Scene, ServiceFuture, Services, Wish};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Services on one host.
+#[derive(Debug)]
+pub(in crate::commands) struct Door {
+    captured: Captured,
+    host: Arc<Host>,
+    looks: Looks,
+    /// Clock of a demonstration, which can be put forward.
+    clock: Option<Arc<demo::stage::StageClock>>,
+}
+
+impl Door {
+    /// Services that run commands with these settings on this host.
+    pub(in crate::commands) const fn new(
+        captured: Captured,
+        host: Arc<Host>,
+        looks: Looks,
+    ) -> Self {
+        Self {
+            captured,
+            host,
+            looks,
+            clock: None,
+        }
+    }
+
+    /// The same with a clock of its own.
+    pub(in crate::commands) fn with_clock(self, clock: Arc<demo::stage::StageClock>) -> Self {
+        Self {
+            clock: Some(clock),
+            ..self
+        }
+    }
+}
+
+impl Services for Door {
+    fn run(&self, mut words: Vec<String>, columns: usize) -> ServiceFuture<Printed> {
+        // By its file: a session that is named by its id is told with its path, which is no news here.
+        if let Some(word) = words.get_mut(1)
+            && let Ok(log) = self.host.session_log(&SessionId::new(word.as_str()))
+            && self.host.system().files.metadata(&log).is_ok()
+        {
+            *word = log.display().to_string();
+        }
+        let captured = self.captured.clone();
+        let work = blocking(move || {
+            let (text, failed) = captured.run(&words, columns);
+            Printed { text, failed }
+        });
+        Box::pin(async move {
+            let failed = || Printed {
+                text: "the command failed unexpectedly".to_owned(),
+                failed: true,
+            };
+            work.await.unwrap_or_else(failed)
+        })
+    }
+
+    fn shell(&self, line: String) -> ServiceFuture<Printed> {
+        shell::run(Arc::clone(&self.host), line)
+    }
+
+    fn point(&self, session: String, number: usize) -> ServiceFuture<Option<RecordId>> {
+        let host = Arc::clone(&self.host);
+        let work = blocking(move || {
+            let (_, points) = rewind_points(&host, Some(&session)).ok()?;
+            let found = points.into_iter().find(|point| point.number == number);
+            found.map(|point| point.to)
+        });
+        Box::pin(async move { work.await.flatten() })
+    }
+
+    fn gauge(&self, session: String) -> ServiceFuture<Option<Gauge>> {
+        let host = Arc::clone(&self.host);
+        let work = blocking(move || {
+            let log = host.session_log(&SessionId::new(session)).ok()?;
+            let window = host.window(&host.transcripts().live(&log).ok()?);
+            Some(Gauge {
+                used: window.used_tokens.0,
+                window: window.window.0,
+                compact_at: window.auto_compact.then_some(window.autocompact_target.0),
+                warning: window.warning.0,
+                blocked: window.blocking_limit.0,
+            })
+        });
+        Box::pin(async move { work.await.flatten() })
+    }
+
+    fn panel(
+        &self,
+        kind: PanelKind,
+        session: Option<String>,
+        words: String,
+    ) -> ServiceFuture<Result<Panel, String>> {
+        let host = Arc::clone(&self.host);
+        let work = blocking(move || {
+            let log = session
+                .map(|session| host.session_log(&SessionId::new(session)))
+                .transpose();
+            let panel = match log {
+                Ok(log) => panels::read(&host, kind, log.as_deref(), &words),
+                Err(error) => Err(error),
+            };
+            panel.map_err(|error| show::chain(&error))
+        });
+        Box::pin(async move {
+            let failed = || Err("it could not be read".to_owned());
+            work.await.unwrap_or_else(failed)
+        })
+    }
+
+    fn kept(&self, session: String) -> ServiceFuture<Option<(u64, u64)>> {
+        let host = Arc::clone(&self.host);
+        let work = blocking(move || {
+            let log: PathBuf = host.session_log(&SessionId::new(session)).ok()?;
+            host.facts_kept(&log).ok()?.pop()?
+        });
+        Box::pin(async move { work.await.flatten() })
+    }
+
+    fn scene(&self, wish: Wish) -> ServiceFuture<Result<Scene, String>> {
+        let looks = self.looks;
+        match wish {
+            Wish::Demo => Box::pin(async move {
+                // The person watches, whatever the terminal can show.
+                let opened = Box::pin(demo::stage::open(looks, true)).await;
+                opened.map_err(in_a_line)
+            }),
+            Wish::Fork(session) => {
+                let (host, captured) = (Arc::clone(&self.host), self.captured.clone());
+                Box::pin(async move {
+                    let ask = AgentAsk {
+                        resume: Resume::Named(session),
+                        fork: true,
+                        attended: true,
+                        ..AgentAsk::default()
+                    };
+                    let opened = Box::pin(super::opened(&host, ask)).await;
+                    let opened = opened.map_err(|error| show::chain(&error))?;
+                    Ok(Scene {
+                        start: super::start(host.system(), &host),
+                        opened: Some(opened),
+                        services: Arc::new(Self::new(captured, host, looks)),
+                        tour: None,
+                        keeps: None,
+                    })
+                })
+            }
+        }
+    }
+
+    fn later(&self, minutes: u64) {
+        if let Some(clock) = &self.clock {
+            clock.put_forward(minutes);
+        }
+    }
+}
+
+/// A failure in one line, for a screen that goes on.
+fn in_a_line(failure: Failure) -> String {
+    failure.message()
+}
+
+/// Runs work that blocks on a thread of its own: commands may start a runtime, which a thread of this
+/// one must not. `None` if it panicked.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let (done, result) = tokio::sync::oneshot::channel();
+    let named = std::thread::Builder::new().name("command".to_owned());
+    let started = named.spawn(move || {
+        // The screen has been left if this fails.
+        let _sent = done.send(work());
+    });
+    started.ok()?;
+    result.await.ok()
+}
