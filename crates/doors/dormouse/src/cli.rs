@@ -105,10 +105,10 @@ impl Globals {
 /// The commands that work; one that is only planned is not listed.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Watch every layer at work for two minutes, without a model
-    Demo(demo::Args),
     /// Show what fills the window of a session, and what is left
     Context(context::Args),
+    /// Watch every layer at work for two minutes, without a model
+    Demo(demo::Args),
     /// List sessions with title, age, messages, tokens and cost
     Sessions(sessions::Args),
     /// List the records of a transcript
@@ -131,7 +131,7 @@ pub enum Command {
     Gateway(gateway::Args),
     /// Run the provider simulator
     Sim(sim::Args),
-    /// Print a log for tools made for Claude Code transcripts
+    /// Print a session for other tools, or for people (Markdown, HTML)
     Export(export::ExportArgs),
     /// Make a log from another agent's transcript
     Convert(export::ConvertArgs),

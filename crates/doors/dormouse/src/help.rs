@@ -18,8 +18,8 @@ pub const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Look",
         &[
-            "sessions", "top", "context", "usage", "stats", "view", "log", "rewind", "export",
-            "convert",
+            "demo", "sessions", "top", "context", "usage", "stats", "view", "log", "rewind",
+            "export", "convert",
         ],
     ),
     (

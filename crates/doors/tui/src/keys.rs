@@ -43,7 +43,7 @@ impl Model {
         if self.search.is_some() {
             return self.search_key(key, control);
         }
-        // A question that waits goes before a panel, which it covers.
+        // A question that waits is answered first; the panel comes back behind it.
         if self.panel.is_some() && self.dialogs.is_empty() {
             return self.panel_key(key, control, alt);
         }
@@ -126,6 +126,14 @@ impl Model {
     /// A line of a person whose terminal knows lines only.
     pub(crate) fn line(&mut self, line: &str) -> Vec<Effect> {
         let line = line.trim_end_matches(['\n', '\r']);
+        if self.tour.is_some() {
+            let key = match line.trim() {
+                "q" => KeyCode::Char('q'),
+                "p" => KeyCode::Char(' '),
+                _ => KeyCode::Char('n'),
+            };
+            return self.tour_key(KeyEvent::new(key, KeyModifiers::NONE));
+        }
         // Its lines were printed.
         self.panel = None;
         if let Some(dialog) = self.dialogs.front_mut() {

@@ -11,6 +11,16 @@ use dormouse_core::usage::Usd;
 /// of them, and one in ten lost is more than a person would leave out of a summary.
 const LOW: u64 = 90;
 
+/// The text with the last part of each path only: the folder of the memories is no news.
+fn without_folders(text: &str) -> String {
+    let words = text.split(' ').map(|word| {
+        let is_path = word.starts_with('/');
+        let last = word.rsplit('/').next().filter(|_| is_path);
+        last.unwrap_or(word)
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
 impl Model {
     pub(crate) fn layer(
         &mut self,
@@ -30,7 +40,7 @@ impl Model {
                 effects.push(Effect::ReadKept);
                 format!("compaction: {what}")
             }
-            LayerName::Recall => format!("recall: {what}"),
+            LayerName::Recall => format!("recall: {}", without_folders(what)),
             LayerName::Undo => format!("undo: {what}"),
         };
         if freed.0 > 0 {

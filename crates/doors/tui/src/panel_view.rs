@@ -15,7 +15,8 @@ const LEAST_TITLE: usize = 12;
 impl Model {
     /// The open panel for a screen; `None` if there is none.
     pub fn panel_view(&self, columns: usize, height: usize) -> Option<Frame> {
-        let open = self.panel.as_ref()?;
+        // A question that waits is answered first.
+        let open = self.panel.as_ref().filter(|_| self.dialogs.is_empty())?;
         let columns = columns.max(8);
         let height = height.max(6);
         let mut rows = vec![names(open.kind, columns)];

@@ -117,6 +117,11 @@ impl Pty {
         self.shared().emulator.lines()
     }
 
+    /// Bytes that the program has written so far.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.shared().recording.bytes()
+    }
+
     /// Waits until the screen shows a text.
     pub fn shows(&self, text: &str) {
         self.waits(

@@ -14,6 +14,7 @@ pub(super) mod stage;
 use super::screen;
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
+use crate::output::Format;
 use dormouse_system::Access;
 use dormouse_tui::{Looks, Shot, svg};
 use std::path::{Path, PathBuf};
@@ -58,6 +59,12 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
             let what = format!("`{}` does not end in .svg", file.display());
             return Err(UserError::new(Exit::Usage, what).into());
         }
+    }
+    if app.out.format() == Format::Json {
+        let error = UserError::new(Exit::Usage, "the demo is for people: it has no JSON");
+        return Err(error
+            .hint("`dormouse replay --json` has the figures")
+            .into());
     }
     let terminal = app.has_screen();
     // A recording takes no time for reading, so that nobody has to watch it.

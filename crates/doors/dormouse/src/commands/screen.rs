@@ -76,6 +76,9 @@ async fn serve(args: &print::Args, app: &mut App, host: Arc<Host>, ask: AgentAsk
 
 /// A terminal that cannot show a screen, in words.
 pub(super) fn no_screen(error: std::io::Error) -> Failure {
+    if error.kind() == std::io::ErrorKind::BrokenPipe {
+        return Failure::ReaderIsGone;
+    }
     let error = UserError::of(Exit::Unexpected, &error);
     Failure::from(error.hint("`dormouse --plain` needs lines only"))
 }

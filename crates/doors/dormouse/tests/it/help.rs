@@ -13,7 +13,8 @@ fn without_a_command_it_says_what_works() {
 Dormouse 0.1.0, the memory of a coding agent.
 `dormouse -p 'fix the failing test'` lets it work; on a terminal, `dormouse` alone. Commands:
 
-Look      sessions     List sessions with title, age, messages, tokens and cost
+Look      demo         Watch every layer at work for two minutes, without a model
+          sessions     List sessions with title, age, messages, tokens and cost
           top          Show the sessions at work here: context, cache, cost
           context      Show what fills the window of a session, and what is left
           usage        Add up tokens and dollars of sessions
@@ -21,7 +22,7 @@ Look      sessions     List sessions with title, age, messages, tokens and cost
           view         Show the prompt as the model sees it, now or earlier
           log          List the records of a transcript
           rewind       Take a session back: conversation, changed files, or both
-          export       Print a log for tools made for Claude Code transcripts
+          export       Print a session for other tools, or for people (Markdown, HTML)
           convert      Make a log from another agent's transcript
 Remember  memory …     List, show, add, change and undo memories
           search       Search memories, then what was said in sessions
@@ -88,6 +89,7 @@ The memory of a coding agent
 Usage: dormouse [OPTIONS] [COMMAND]
 
 Look:
+  demo         Watch every layer at work for two minutes, without a model
   sessions     List sessions with title, age, messages, tokens and cost
   top          Show the sessions at work here: context, cache, cost
   context      Show what fills the window of a session, and what is left
@@ -96,7 +98,7 @@ Look:
   view         Show the prompt as the model sees it, now or earlier
   log          List the records of a transcript
   rewind       Take a session back: conversation, changed files, or both
-  export       Print a log for tools made for Claude Code transcripts
+  export       Print a session for other tools, or for people (Markdown, HTML)
   convert      Make a log from another agent's transcript
 
 Remember:

@@ -2,7 +2,11 @@
 //! the provider.
 
 #[cfg(test)]
+mod demo;
+#[cfg(test)]
 mod lines;
+#[cfg(test)]
+mod panels;
 #[cfg(test)]
 mod scene;
 #[cfg(test)]

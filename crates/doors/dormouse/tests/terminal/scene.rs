@@ -95,6 +95,15 @@ impl Scene {
         std::fs::read_to_string(self.home().join(name)).unwrap()
     }
 
+    /// Names in a folder.
+    pub(crate) fn entries(&self, name: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.home().join(name)).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name());
+        names
+            .map(|name| name.to_string_lossy().into_owned())
+            .collect()
+    }
+
     pub(crate) fn set(&mut self, name: &str, value: impl AsRef<OsStr>) {
         self.variables.retain(|(known, _)| known != name);
         self.variables

@@ -1,8 +1,14 @@
 //! The screen on an emulated terminal.
 
 #[cfg(test)]
+mod panels;
+#[cfg(test)]
+mod panics;
+#[cfg(test)]
 mod random;
 #[cfg(test)]
 mod scrollback;
+#[cfg(test)]
+mod tours;
 #[cfg(test)]
 mod views;

@@ -12,7 +12,10 @@ use dormouse_core::record::Purpose;
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::{TokenUsage, Usd};
 use dormouse_testkit_terminal::{Emulator, lint};
-use dormouse_tui::{Effect, Gauge, Input, Model, Screen, Start, Theme};
+use dormouse_tui::{
+    Act, Effect, Gauge, Input, Model, Panel, PanelAction, PanelItem, PanelKind, Printed, Screen,
+    Start, Theme,
+};
 use serde_json::{Value, json};
 
 /// Numbers that look random and are the same on every run.
@@ -150,6 +153,39 @@ fn event(dice: &mut Dice) -> Event {
     }
 }
 
+fn panel(dice: &mut Dice) -> Result<Panel, String> {
+    if dice.below(4) == 0 {
+        return Err(text(dice));
+    }
+    let item = |dice: &mut Dice| PanelItem {
+        title: text(dice),
+        aside: text(dice),
+        detail: (0..dice.below(30)).map(|_| text(dice)).collect(),
+        actions: [
+            ('u', Act::Undo(RecordId::new("r"))),
+            ('a', Act::Run(vec![vec!["memory".to_owned()]])),
+            (
+                'e',
+                Act::Edit {
+                    lines: vec![vec!["memory".to_owned()]],
+                    text: text(dice),
+                },
+            ),
+        ]
+        .map(|(key, act)| PanelAction {
+            key,
+            label: "do it".to_owned(),
+            act,
+        })
+        .to_vec(),
+    };
+    Ok(Panel {
+        summary: vec![text(dice)],
+        items: (0..dice.below(40)).map(|_| item(dice)).collect(),
+        empty: text(dice),
+    })
+}
+
 fn key(dice: &mut Dice) -> KeyEvent {
     let codes = [
         KeyCode::Enter,
@@ -181,6 +217,10 @@ fn key(dice: &mut Dice) -> KeyEvent {
         KeyCode::Char('w'),
         KeyCode::Char('r'),
         KeyCode::Char('p'),
+        KeyCode::Char('o'),
+        KeyCode::Char('q'),
+        KeyCode::Char('e'),
+        KeyCode::PageDown,
         KeyCode::Char('\u{100000}'),
     ];
     let modifiers = [
@@ -208,7 +248,7 @@ fn a_hundred_thousand_events_and_keys_leave_the_screen_whole() {
     let mut screen = Screen::new(80, 24, Theme::Dark, false);
     let mut emulator = Emulator::new(columns, rows);
     let mut bytes = Vec::new();
-    let mut effects = 0;
+    let (mut effects, mut panels) = (0, 0);
     for nth in 0..100_000 {
         let input = match dice.below(20) {
             0 => Input::Paste(text(&mut dice).repeat(dice.below(40))),
@@ -225,7 +265,22 @@ fn a_hundred_thousand_events_and_keys_leave_the_screen_whole() {
                 warning: 7,
                 blocked: 9,
             }),
-            4 => Input::Line(text(&mut dice)),
+            4 => match dice.below(5) {
+                0 => Input::Line(text(&mut dice)),
+                1 => Input::Acted(Printed {
+                    text: text(&mut dice),
+                    failed: dice.below(2) == 0,
+                }),
+                2 => Input::Kept {
+                    before: 9,
+                    after: u64::try_from(dice.below(10)).unwrap(),
+                },
+                3 => Input::Focus(dice.below(2) == 0),
+                _ => Input::Panel {
+                    kind: dice.of(&PanelKind::ALL),
+                    found: panel(&mut dice),
+                },
+            },
             5..=11 => Input::Key(key(&mut dice)),
             _ => Input::Told(Box::new(Told {
                 seq: None,
@@ -251,6 +306,17 @@ fn a_hundred_thousand_events_and_keys_leave_the_screen_whole() {
         for cell in model.take_cells() {
             finished.extend(cell.lines(wide));
         }
+        if let Some(frame) = model.panel_view(wide, high) {
+            assert!(frame.rows.len() <= high.max(6), "{frame:?} on {high}");
+            for line in &frame.rows {
+                assert!(line.width() <= wide, "{line:?} on {wide} columns");
+                assert!(!line.text().chars().any(char::is_control), "{line:?}");
+            }
+            panels += 1;
+            let written = screen.draw_over(frame);
+            emulator.write(written.as_bytes());
+            bytes.extend_from_slice(written.as_bytes());
+        }
         let frame = model.view(wide, high);
         assert!(
             frame.rows.len() < high,
@@ -268,7 +334,7 @@ fn a_hundred_thousand_events_and_keys_leave_the_screen_whole() {
     let written = screen.leave(&[]);
     emulator.write(written.as_bytes());
     bytes.extend_from_slice(written.as_bytes());
-    assert!(effects > 1_000, "{effects}");
+    assert!(effects > 1_000 && panels > 100, "{effects}, {panels}");
     assert_eq!(lint(&bytes, true), [""; 0]);
     assert!(!emulator.has_modes());
 }

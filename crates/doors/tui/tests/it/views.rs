@@ -14,14 +14,14 @@ use dormouse_testkit_terminal::Emulator;
 use dormouse_tui::{Effect, Gauge, Input, Model, Screen, Start, Theme};
 use serde_json::json;
 
-struct Stage {
-    model: Model,
-    screen: Screen,
-    emulator: Emulator,
+pub(crate) struct Stage {
+    pub(crate) model: Model,
+    pub(crate) screen: Screen,
+    pub(crate) emulator: Emulator,
 }
 
 impl Stage {
-    fn new(columns: u16, rows: u16) -> Self {
+    pub(crate) fn new(columns: u16, rows: u16) -> Self {
         let start = Start {
             version: "0.1.0".to_owned(),
             folder: "~/project".to_owned(),
@@ -45,7 +45,7 @@ impl Stage {
         }
     }
 
-    fn opened(columns: u16, rows: u16) -> Self {
+    pub(crate) fn opened(columns: u16, rows: u16) -> Self {
         let mut stage = Self::new(columns, rows);
         stage.tell(Event::Opened(Box::new(OpenedSession {
             protocol: 1,
@@ -66,31 +66,36 @@ impl Stage {
         stage
     }
 
-    fn tell(&mut self, event: Event) -> Vec<Effect> {
+    pub(crate) fn tell(&mut self, event: Event) -> Vec<Effect> {
         self.model
             .update(Input::Told(Box::new(Told { seq: None, event })))
     }
 
-    fn key(&mut self, code: KeyCode) -> Vec<Effect> {
+    pub(crate) fn key(&mut self, code: KeyCode) -> Vec<Effect> {
         self.model
             .update(Input::Key(KeyEvent::new(code, KeyModifiers::NONE)))
     }
 
-    fn control(&mut self, letter: char) -> Vec<Effect> {
+    pub(crate) fn control(&mut self, letter: char) -> Vec<Effect> {
         self.model.update(Input::Key(KeyEvent::new(
             KeyCode::Char(letter),
             KeyModifiers::CONTROL,
         )))
     }
 
-    fn types(&mut self, text: &str) {
+    pub(crate) fn types(&mut self, text: &str) {
         for character in text.chars() {
             self.key(KeyCode::Char(character));
         }
     }
 
-    fn shown(&mut self) -> String {
+    pub(crate) fn shown(&mut self) -> String {
         let (columns, height) = self.screen.size();
+        if let Some(frame) = self.model.panel_view(columns, height) {
+            let bytes = self.screen.draw_over(frame);
+            self.emulator.write(bytes.as_bytes());
+            return self.emulator.screen();
+        }
         let cells = self.model.take_cells();
         let finished: Vec<_> = cells.iter().flat_map(|cell| cell.lines(columns)).collect();
         let frame = self.model.view(columns, height);
@@ -100,7 +105,7 @@ impl Stage {
     }
 }
 
-fn commands(effects: Vec<Effect>) -> Vec<Command> {
+pub(crate) fn commands(effects: Vec<Effect>) -> Vec<Command> {
     let sent = effects.into_iter().filter_map(|effect| match effect {
         Effect::Send(ask) => Some(ask.command),
         _ => None,

@@ -10,7 +10,10 @@ use dormouse_core::units::{Millis, Tokens};
 use dormouse_core::usage::Usd;
 use dormouse_host::{Forgetting, ForgottenPart, Host, HostError, NextCompaction, SessionRow};
 use dormouse_tui::{Act, Panel, PanelAction, PanelItem, PanelKind};
-use std::path::Path;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 /// Entries of a list: more than a person looks through; a search narrows them down.
 const MOST: usize = 200;
@@ -47,9 +50,7 @@ fn run(words: &[&str]) -> Act {
 }
 
 fn age(host: &Host, at: Option<Millis>) -> String {
-    at.map_or_else(String::new, |at| {
-        format!("{} ago", figures::age(host.now(), at))
-    })
+    at.map_or_else(String::new, |at| figures::age(host.now(), at))
 }
 
 fn parts(parts: &[ForgottenPart], more: usize) -> impl Iterator<Item = String> + '_ {
@@ -228,64 +229,36 @@ fn points(host: &Host, log: &Path) -> Result<Panel, HostError> {
 }
 
 fn sessions(host: &Host, words: &str) -> Result<Panel, HostError> {
+    let folders: Vec<PathBuf> = host
+        .agent_folders()
+        .all()
+        .filter(|folder| host.system().files.metadata(folder).is_ok())
+        .map(Path::to_owned)
+        .collect();
     let mut rows: Vec<SessionRow> = Vec::new();
-    for folder in host.agent_folders().all() {
-        if host.system().files.metadata(folder).is_ok() {
-            rows.extend(host.sessions(Some(folder))?.sessions);
-        }
+    for folder in &folders {
+        rows.extend(host.sessions(Some(folder))?.sessions);
     }
     rows.retain(|row| row.messages > 0);
-    rows.sort_by_key(|row| std::cmp::Reverse(row.newest));
+    rows.sort_by_key(|row| Reverse(row.newest));
     let count = rows.len();
     let wanted = words.trim().to_lowercase();
+    let said = said_in(host, &folders, &wanted)?;
     let has = |row: &SessionRow| {
-        let texts = [
+        let facts = [
             row.title.as_deref(),
             row.cwd.as_deref(),
-            Some(&row.session),
-            Some(&row.model),
+            Some(row.session.as_str()),
+            Some(row.model.as_str()),
         ];
-        texts
+        let named = facts
             .iter()
             .flatten()
-            .any(|text| text.to_lowercase().contains(&wanted))
+            .any(|text| text.to_lowercase().contains(&wanted));
+        named || said.contains_key(&row.file)
     };
     let shown = rows.iter().filter(|row| has(row)).take(MOST);
-    let items = shown.map(|row| {
-        let cost = row
-            .cost_usd
-            .map_or_else(|| "no price".to_owned(), |cost| format!("${cost:.2}"));
-        let title = row.title.clone().unwrap_or_else(|| "(no title)".to_owned());
-        let go_on = format!(
-            "go on with it in a shell: dormouse --resume {}",
-            row.session
-        );
-        PanelItem {
-            title,
-            aside: format!(
-                "{} · {cost} · {}",
-                figures::tokens(Tokens(row.tokens)),
-                figures::age(host.now(), row.newest)
-            ),
-            detail: vec![
-                format!(
-                    "{} messages, {} with {}",
-                    figures::thousands(row.messages),
-                    cost,
-                    row.model
-                ),
-                format!(
-                    "{} tokens in its prompt now",
-                    figures::tokens(Tokens(row.tokens))
-                ),
-                format!("{} compactions", row.compactions.len()),
-                format!("folder {}", row.cwd.as_deref().unwrap_or("unknown")),
-                row.file.clone(),
-                format!("dormouse --resume {}", row.session),
-            ],
-            actions: vec![action('r', "how to go on", Act::Tell(go_on))],
-        }
-    });
+    let items = shown.map(|row| session(host, row, said.get(&row.file)));
     Ok(Panel {
         summary: vec![format!(
             "{} of all agents on this machine",
@@ -294,4 +267,62 @@ fn sessions(host: &Host, words: &str) -> Result<Panel, HostError> {
         items: items.collect(),
         empty: "No session has these words.".to_owned(),
     })
+}
+
+/// Passages with the words, by their transcripts.
+fn said_in(
+    host: &Host,
+    folders: &[PathBuf],
+    words: &str,
+) -> Result<BTreeMap<String, String>, HostError> {
+    let mut said = BTreeMap::new();
+    if words.is_empty() || folders.is_empty() {
+        return Ok(said);
+    }
+    if let Some(search) = host.search_sessions(words, folders)? {
+        for found in search.best(host, MOST, &AtomicBool::new(false)).matches {
+            said.entry(found.file)
+                .or_insert_with(|| format!("{}: {}", found.role, found.snippet));
+        }
+    }
+    Ok(said)
+}
+
+fn session(host: &Host, row: &SessionRow, said: Option<&String>) -> PanelItem {
+    let cost = row
+        .cost_usd
+        .map_or_else(|| "no price".to_owned(), |cost| format!("${cost:.2}"));
+    let tokens = figures::tokens(Tokens(row.tokens));
+    let resume = format!("dormouse --resume {}", row.session);
+    let mut detail: Vec<String> = said
+        .iter()
+        .flat_map(|said| said.lines().map(str::to_owned))
+        .collect();
+    detail.extend([
+        format!(
+            "{} messages, {cost} with {}",
+            figures::thousands(row.messages),
+            row.model
+        ),
+        format!(
+            "{tokens} tokens in its prompt now, {}",
+            figures::count(row.compactions.len(), "compaction", "compactions")
+        ),
+        format!("folder {}", row.cwd.as_deref().unwrap_or("unknown")),
+        row.file.clone(),
+        resume.clone(),
+    ]);
+    PanelItem {
+        title: row.title.clone().unwrap_or_else(|| "(no title)".to_owned()),
+        aside: format!(
+            "{tokens} · {cost} · {}",
+            figures::age(host.now(), row.newest)
+        ),
+        detail,
+        actions: vec![action(
+            'r',
+            "how to go on",
+            Act::Tell(format!("go on with it in a shell: {resume}")),
+        )],
+    }
 }

@@ -47,7 +47,8 @@ pub(super) fn recalled(host: &Host, log: &Path) -> Result<Panel, HostError> {
                     })
                 });
                 let asked = asked.and_then(Result::ok);
-                for (name, bytes) in memories {
+                for (path, bytes) in memories {
+                    let name = &relative(host, path);
                     let hits = asked
                         .iter()
                         .flat_map(|asked| asked.memories.iter().chain(&asked.uncertain));
@@ -109,6 +110,14 @@ fn said(message: &dormouse_core::record::Message) -> Option<String> {
     let texts: Vec<String> = texts.filter_map(Block::readable_text).collect();
     let text = dormouse_core::fragment::sent(&texts.join(" "));
     (!text.trim().is_empty()).then_some(text)
+}
+
+/// A memory's file below its directory, as the commands name it.
+fn relative(host: &Host, path: &str) -> String {
+    let list = host.memories(&Which::Private, ListFilter::default());
+    let root = list.map(|list| list.directory).unwrap_or_default();
+    let below = path.strip_prefix(&root).unwrap_or(path);
+    below.trim_start_matches('/').to_owned()
 }
 
 fn text_of(host: &Host, name: &str) -> Vec<String> {

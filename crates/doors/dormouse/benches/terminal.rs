@@ -1,0 +1,278 @@
+//! Speed of the screen on a pseudo-terminal. `cargo bench -p dormouse --bench terminal`
+//! Starts, a session of 5,000 messages, an answer of 10,000 lines at 2,000 tokens a second with keys in
+//! between, and a minute without input. The terminal is an emulator in this process, so that its own work
+//! is counted in.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a benchmark measures real time, fails by panicking and prints what it found"
+)]
+
+use dormouse_testkit_terminal::{Pty, Step};
+use serde_json::{Value, json};
+use std::ffi::{OsStr, OsString};
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Starts that are measured.
+const STARTS: usize = 20;
+/// Messages of the long session.
+const MESSAGES: usize = 5_000;
+/// Lines of the long answer: seven characters each, about two tokens.
+const LINES: usize = 10_000;
+/// Keys that are typed into the stream.
+const KEYS: usize = 120;
+/// Time without input.
+const IDLE: Duration = Duration::from_secs(20);
+/// End of an update.
+const FRAME: &[u8] = b"\x1b[?2026l";
+
+fn main() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = folder.path().canonicalize().expect("a path");
+    std::fs::create_dir_all(home.join("project/.git")).expect("a folder");
+    let answer: Vec<String> = (0..LINES).map(|line| format!("l{line:05}")).collect();
+    let mut provider = provider(&home, &answer.join("\n"));
+    let url = listening(&mut provider);
+    let mut starts: Vec<Duration> = (0..STARTS).map(|_| start(&home, None, &[])).collect();
+    report("start to first frame, no model", &mut starts);
+    let mut starts: Vec<Duration> = (0..STARTS).map(|_| start(&home, Some(&url), &[])).collect();
+    report("start to first frame, with a model", &mut starts);
+    let session = long_session(&home);
+    let resume = ["--resume", session.as_str()];
+    let mut starts: Vec<Duration> = (0..STARTS)
+        .map(|_| start(&home, Some(&url), &resume))
+        .collect();
+    report("5,000 messages to first frame", &mut starts);
+    stream(&home, &url);
+    provider.kill().expect("the provider ends");
+    provider.wait().expect("the provider ends");
+}
+
+fn provider(home: &Path, answer: &str) -> Child {
+    let script = json!({ "content": [{ "text": answer }] });
+    std::fs::write(home.join("script.jsonl"), script.to_string()).expect("a script");
+    // Forty characters are about twelve tokens: two thousand tokens a second.
+    let settings = "piece_chars = 40\npiece_ms = 6\n[answers]\ntool_rounds = 0\n";
+    std::fs::write(home.join("sim.toml"), settings).expect("settings");
+    Command::new(env!("CARGO_BIN_EXE_dormouse"))
+        .args(["sim", "--listen", "127.0.0.1:0", "--json", "--config"])
+        .arg(home.join("sim.toml"))
+        .arg("--script")
+        .arg(home.join("script.jsonl"))
+        .env_clear()
+        .env("HOME", home)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a provider")
+}
+
+fn listening(provider: &mut Child) -> String {
+    let mut line = String::new();
+    BufReader::new(provider.stdout.take().expect("its output"))
+        .read_line(&mut line)
+        .expect("a line");
+    let ready: Value = serde_json::from_str(&line).expect("an address");
+    ready["listening"].as_str().expect("an address").to_owned()
+}
+
+fn open(home: &Path, url: Option<&str>, arguments: &[&str]) -> Pty {
+    let mut variables: Vec<(&str, OsString)> = vec![
+        ("HOME", home.as_os_str().to_owned()),
+        ("PATH", "/usr/bin:/bin".into()),
+        ("TERM", "xterm-256color".into()),
+    ];
+    if let Some(url) = url {
+        variables.push(("ANTHROPIC_BASE_URL", url.into()));
+        variables.push(("ANTHROPIC_API_KEY", "any".into()));
+        variables.push(("ANTHROPIC_MODEL", "claude-opus-4-6".into()));
+    }
+    let variables = variables
+        .iter()
+        .map(|(name, value)| (*name, OsStr::new(value)));
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_dormouse"));
+    Pty::start(
+        &program,
+        arguments,
+        variables,
+        &home.join("project"),
+        (100, 30),
+    )
+}
+
+/// Time from the start of the process to the end of its first frame.
+fn start(home: &Path, url: Option<&str>, arguments: &[&str]) -> Duration {
+    let begun = Instant::now();
+    let mut pty = open(home, url, arguments);
+    while !has(&pty, FRAME) {
+        assert!(begun.elapsed() < Duration::from_secs(30), "{pty:?}");
+        thread::sleep(Duration::from_micros(300));
+    }
+    let took = begun.elapsed();
+    pty.send("\u{4}\u{4}");
+    pty.ended();
+    took
+}
+
+fn has(pty: &Pty, part: &[u8]) -> bool {
+    let bytes = pty.bytes();
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
+/// A session of Dormouse's own with many messages, converted from a transcript.
+fn long_session(home: &Path) -> String {
+    let id = "0199a2b3-0000-7000-8000-000000005000";
+    let mut parent = Value::Null;
+    let mut lines = String::new();
+    for nth in 0..MESSAGES {
+        let uuid = format!("00000000-0000-4000-8000-{nth:012}");
+        let (role, content) = if nth % 2 == 0 {
+            (
+                "user",
+                json!(format!("Question {nth}: what does part {nth} do?")),
+            )
+        } else {
+            (
+                "assistant",
+                json!([{ "type": "text", "text": format!("Part {nth} counts.\n\n- one\n- two\n") }]),
+            )
+        };
+        let mut message = json!({ "role": role, "content": content });
+        if role == "assistant" {
+            message["id"] = json!(format!("msg_{nth}"));
+            message["model"] = json!("claude-opus-4-6");
+            message["usage"] = json!({ "input_tokens": 10, "output_tokens": 9 });
+        }
+        let line = json!({
+            "type": role, "uuid": uuid, "parentUuid": parent, "sessionId": id, "cwd": home.join("project"),
+            "timestamp": "2026-01-05T09:00:00.000Z", "version": "2.0.0", "message": message,
+        });
+        lines.push_str(&line.to_string());
+        lines.push('\n');
+        parent = json!(uuid);
+    }
+    let transcript = home.join(format!("{id}.jsonl"));
+    std::fs::write(&transcript, lines).expect("a transcript");
+    let converted = Command::new(env!("CARGO_BIN_EXE_dormouse"))
+        .arg("convert")
+        .arg(&transcript)
+        .env_clear()
+        .env("HOME", home)
+        .current_dir(home.join("project"))
+        .output()
+        .expect("a conversion");
+    assert!(converted.status.success(), "{converted:?}");
+    id.to_owned()
+}
+
+/// The long answer, with keys in between, and the silence behind it.
+fn stream(home: &Path, url: &str) {
+    let mut pty = open(home, Some(url), &[]);
+    pty.shows("ask mode");
+    pty.send("tell me\r");
+    pty.wrote("l00010");
+    let (begun, before) = (Instant::now(), frames(&pty));
+    let mut echoes = Vec::new();
+    let mut typed = String::from("› ");
+    for nth in 0..KEYS {
+        let letter = ["a", "b", "c", "d", "e"][nth % 5];
+        typed.push_str(letter);
+        let pressed = Instant::now();
+        pty.send(letter);
+        while !pty.screen().contains(&typed) {
+            assert!(pressed.elapsed() < Duration::from_secs(10), "{pty:?}");
+            thread::sleep(Duration::from_micros(300));
+        }
+        echoes.push(pressed.elapsed());
+        thread::sleep(Duration::from_millis(20));
+        if typed.len() > 60 {
+            // A line of its own, so that the composer stays short.
+            pty.send("\u{15}");
+            typed = String::from("› ");
+            while pty.screen().contains("› abc") {
+                thread::sleep(Duration::from_micros(300));
+            }
+        }
+    }
+    report("echo of a key in mid-stream", &mut echoes);
+    pty.wrote(&format!("l{:05}", LINES - 1));
+    let seconds = begun.elapsed().as_secs_f64();
+    #[expect(clippy::cast_precision_loss, reason = "a rate")]
+    let rate = (frames(&pty) - before) as f64 / seconds;
+    println!(
+        "frames while an answer of {LINES} lines streams: {rate:.0} a second for {seconds:.1} s"
+    );
+    pty.send("\u{15}");
+    pty.shows("$0.");
+    thread::sleep(Duration::from_secs(3));
+    println!("most memory: {} MB", memory_mb(pty.process()));
+    let (begun, switches) = (Instant::now(), wake_ups(pty.process()));
+    thread::sleep(IDLE);
+    let woken = wake_ups(pty.process()) - switches;
+    println!(
+        "wake-ups in {:.0} s without input: {woken}",
+        begun.elapsed().as_secs_f64()
+    );
+    pty.send("\u{4}\u{4}");
+    let (_, recording, lines) = pty.ended();
+    let kept = lines.iter().filter(|line| line.starts_with('l')).count();
+    let steps = recording.steps.iter();
+    let bytes: usize = steps
+        .map(|step| match step {
+            Step::Bytes(bytes) => bytes.len(),
+            Step::Size(..) => 0,
+        })
+        .sum();
+    println!("lines in the scrollback: {kept}; bytes written: {bytes}");
+}
+
+fn frames(pty: &Pty) -> usize {
+    let bytes = pty.bytes();
+    bytes
+        .windows(FRAME.len())
+        .filter(|part| *part == FRAME)
+        .count()
+}
+
+/// Voluntary context switches of all threads.
+fn wake_ups(process: u32) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).expect("its threads");
+    tasks
+        .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("status")).ok())
+        .map(|status| figure(&status, "voluntary_ctxt_switches:"))
+        .sum()
+}
+
+fn memory_mb(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("its status");
+    figure(&status, "VmHWM:") / 1_024
+}
+
+fn figure(status: &str, name: &str) -> u64 {
+    let line = status.lines().find(|line| line.starts_with(name));
+    let word = line.and_then(|line| line.split_whitespace().nth(1));
+    word.and_then(|word| word.parse().ok()).unwrap_or_default()
+}
+
+fn report(what: &str, times: &mut [Duration]) {
+    times.sort_unstable();
+    let at = |percent: usize| {
+        let last = times.len().saturating_sub(1);
+        let nth = (times.len() * percent / 100).min(last);
+        times
+            .get(nth)
+            .map_or(0.0, |time| time.as_secs_f64() * 1_000.0)
+    };
+    println!(
+        "{what}: median {:.1} ms, p99 {:.1} ms ({} times)",
+        at(50),
+        at(99),
+        times.len()
+    );
+}
