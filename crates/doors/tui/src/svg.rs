@@ -71,7 +71,7 @@ fn head(shot: &Shot, title: &str) -> String {
     let title = escaped(title);
     let _infallible = write!(
         out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {across} {down}\" width=\"{across}\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" xml:space=\"preserve\" viewBox=\"0 0 {across} {down}\" width=\"{across}\" \
          height=\"{down}\" role=\"img\" aria-label=\"{title}\">\n\
          <style>text{{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;\
          fill:#d7dae0;white-space:pre}}.s{{font-weight:bold}}.e{{font-style:italic}}.d{{fill:#8b93a1}}\

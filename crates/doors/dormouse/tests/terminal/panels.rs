@@ -197,3 +197,41 @@ fn a_session_is_exported_for_people() {
         "{page}"
     );
 }
+
+#[test]
+fn a_dream_is_listed_and_killed() {
+    // The third request and all behind it never end: those of the dream.
+    let settings = "[[faults]]\nat = 3\nevery = 1\nfault = \"stall\"\n";
+    let scene = Scene::new(&["One.", "Two."].map(says), settings);
+    beside(&scene, &["memory", "add", "Use tabs in every file"]);
+    let only_dreams = [
+        "--set",
+        "extract=false",
+        "--set",
+        "notes=false",
+        "--set",
+        "dream.sessions=1",
+    ];
+    let mut pty = scene.open(&only_dreams, (100, 30));
+    pty.shows("ask mode");
+    pty.send("first\r");
+    pty.shows("One.");
+    pty.shows("$0.");
+    leave(pty, "dream-before", &["One."]);
+    let mut pty = scene.open(&only_dreams, (100, 30));
+    pty.shows("ask mode");
+    pty.send("second\r");
+    pty.shows("Two.");
+    pty.shows("1 in background");
+    pty.send("/tasks\r");
+    pty.shows("dream: sorting the memories");
+    let shown = pty.screen();
+    let line = shown.lines().find(|line| line.contains("dream: sorting"));
+    let id = line
+        .and_then(|line| line.split_whitespace().next())
+        .unwrap();
+    pty.send(&format!("/kill {id}\r"));
+    pty.shows("dream: sorting the memories was killed");
+    pty.hides("in background");
+    leave(pty, "dream-killed", &["was killed"]);
+}

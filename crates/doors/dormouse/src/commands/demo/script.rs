@@ -7,6 +7,9 @@ use dormouse_sim::{AnswerBlock, FOLDER, SideAnswer, SimAnswer};
 use dormouse_tui::{PanelKind, TourAct, TourStep};
 use serde_json::{Value, json};
 
+/// Words that only prompts of sub-agents have, and those of the order that is given to one.
+const SUB_AGENT: &str = "You are a sub-agent";
+const ORDER: &str = "Count the functions in src/store.py.";
 /// Words by which the order to draw memories from a turn is known.
 const EXTRACTION: &str = "You now keep the memory of this project";
 /// Ticks of a quarter of a second that a step stays: short news, a screen of text, a table.
@@ -19,6 +22,7 @@ const LIMIT: &str = "An upload may take 300 seconds, and test_upload_limit fails
 const TRACE: &str = "Show me the whole trace of that run.";
 const MEND: &str = "Mend it in src/upload.py.";
 const PARTS: &str = "Read the other parts and check that none has a limit of its own.";
+const COUNT: &str = "Let a sub-agent count the functions of the store.";
 const LATER: &str = "I am back. Does the queue respect the limit as well?";
 const ROUND: &str = "Go through the logs of last week, day by day.";
 const WHEN: &str = "When may I tag the release?";
@@ -122,6 +126,18 @@ pub(super) fn answers() -> Vec<SimAnswer> {
             ],
         ),
         (
+            COUNT,
+            vec![
+                vec![tool(
+                    "Agent",
+                    json!({ "description": "count functions", "prompt": ORDER }),
+                )],
+                vec![says(
+                    "The sub-agent counted **160** functions in `src/store.py`.",
+                )],
+            ],
+        ),
+        (
             LATER,
             vec![vec![says(
                 "Yes: the queue takes its limit from `src/upload.py`.",
@@ -158,13 +174,34 @@ pub(super) fn aside() -> Vec<SideAnswer> {
          Releases are tagged on Tuesdays, never on Fridays.\n"
     );
     let path = format!("{FOLDER}/release-days.md");
-    vec![SideAnswer {
+    let counts = [
+        bash("grep -c '^def ' src/store.py"),
+        says("There are 160 functions."),
+    ];
+    let counts = counts.map(|block| SideAnswer {
+        when: vec![SUB_AGENT.to_owned(), ORDER.to_owned()],
+        content: vec![block],
+    });
+    let learns = SideAnswer {
         when: vec![EXTRACTION.to_owned(), RELEASES.to_owned()],
         content: vec![tool(
             "Write",
             json!({ "file_path": path, "content": memory }),
         )],
-    }]
+    };
+    counts.into_iter().chain([learns]).collect()
+}
+
+/// Memories of an earlier session, two of which say the same.
+pub(super) fn memories() -> Vec<(&'static str, String)> {
+    let memory = |name: &str, text: &str| {
+        format!("---\nname: {name}\ndescription: {text}\ntype: project\n---\n{text}.\n")
+    };
+    let retries = "Failed frames are sent again three times";
+    vec![
+        ("frames.md", memory("frames", retries)),
+        ("sent-again.md", memory("sent again", retries)),
+    ]
 }
 
 fn step(name: &str, caption: &str, act: TourAct, pause: u32) -> TourStep {
@@ -219,6 +256,12 @@ pub(super) fn steps() -> Vec<TourStep> {
             "Four files more. Watch the window in the status line, and what the layers do about it.",
             say(PARTS),
             LONG,
+        ),
+        step(
+            "agent",
+            "Layer 7: a sub-agent works in a conversation of its own; only its answer comes back.",
+            say(COUNT),
+            SHORT,
         ),
         step(
             "wait",
@@ -278,8 +321,15 @@ pub(super) fn steps() -> Vec<TourStep> {
         ),
         step(
             "dream",
-            "Layer 6: a dream sorts the memories, checks its own result, and can be undone.",
+            "Layer 6: two memories of an earlier session say the same. A dream merges them, checks its own \
+             result, and can be undone.",
             say("/dream --now --offline"),
+            LONG,
+        ),
+        step(
+            "changes",
+            "Every change of the memory, with its diff. u takes it back.",
+            TourAct::Show(PanelKind::Changes),
             LONG,
         ),
         step(

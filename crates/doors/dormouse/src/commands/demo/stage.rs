@@ -106,8 +106,10 @@ pub(in crate::commands) async fn open(looks: Looks, watched: bool) -> Result<Sce
     let provider = provider.map_err(|error| unexpected(&error))?;
     let settings: Vec<String> = SETTINGS.map(str::to_owned).to_vec();
     let host = Arc::new(Host::open(&system, settings.clone())?);
+    let session = SessionId::new("demo");
+    remember(&system, &host, &session)?;
     let ask = AgentAsk {
-        session: Some(SessionId::new("demo")),
+        session: Some(session),
         mode: Mode::Ask,
         attended: true,
         allow: vec!["Bash".to_owned()],
@@ -136,6 +138,20 @@ pub(in crate::commands) async fn open(looks: Looks, watched: bool) -> Result<Sce
             _folder: folder,
         })),
     })
+}
+
+/// Writes the memories that earlier sessions left, beside the folder of a session.
+fn remember(system: &System, host: &Host, session: &SessionId) -> Result<(), Failure> {
+    let place = host.session_folder(session)?;
+    let memory = place.with_file_name("memory");
+    system.files.create_dir_all(&memory, Access::Private)?;
+    for (name, text) in script::memories() {
+        let file = memory.join(name);
+        system
+            .files
+            .replace(&file, text.as_bytes(), Access::Private)?;
+    }
+    Ok(())
 }
 
 /// Writes the project's files.

@@ -53,13 +53,25 @@ fn age(host: &Host, at: Option<Millis>) -> String {
     at.map_or_else(String::new, |at| figures::age(host.now(), at))
 }
 
+/// Parts in lines, the largest first.
 fn parts(parts: &[ForgottenPart], more: usize) -> impl Iterator<Item = String> + '_ {
-    let shown = parts.iter().map(|part| {
+    let mut sorted: Vec<&ForgottenPart> = parts.iter().collect();
+    sorted.sort_by_key(|part| Reverse(part.tokens));
+    let shown = sorted.into_iter().map(|part| {
         let tokens = figures::tokens(part.tokens);
-        format!("{tokens:>7}  {}: {}", part.category, part.words)
+        format!("{tokens:>7}  {}: {}", part.category, plain(&part.words))
     });
     let rest = (more > 0).then(|| format!("and {more} more parts"));
     shown.chain(rest)
+}
+
+/// Words without the wrapper that they begin with: it is for the model.
+fn plain(words: &str) -> &str {
+    let inner = words
+        .strip_prefix('<')
+        .and_then(|rest| rest.split_once('>'))
+        .map(|(_, inner)| inner.trim());
+    inner.filter(|inner| !inner.is_empty()).unwrap_or(words)
 }
 
 fn forgotten(host: &Host, log: &Path) -> Result<Panel, HostError> {
@@ -118,7 +130,7 @@ fn next(host: &Host, log: &Path) -> Result<Panel, HostError> {
         .parts
         .iter()
         .map(|part| PanelItem {
-            title: format!("{}: {}", part.category, part.words),
+            title: format!("{}: {}", part.category, plain(&part.words)),
             aside: figures::tokens(part.tokens),
             detail: vec![part.words.clone()],
             actions: vec![action('c', "compact now", Act::Compact)],
