@@ -1,6 +1,7 @@
 //! Panels about memories: recalled and saved ones, all of them, those that wait, their changes.
 
 use super::{MOST, action, age, run};
+use crate::commands::recall::reasons;
 use crate::output::figures;
 use dormouse_core::record::{Body, StateChange};
 use dormouse_core::units::Millis;
@@ -44,6 +45,7 @@ pub(super) fn recalled(host: &Host, log: &Path) -> Result<Panel, HostError> {
                         work: Work::default(),
                         most: None,
                         near: Near::Show,
+                        explain: true,
                     })
                 });
                 let asked = asked.and_then(Result::ok);
@@ -56,12 +58,8 @@ pub(super) fn recalled(host: &Host, log: &Path) -> Result<Panel, HostError> {
                     let mut detail = vec![format!("for: {prompt}")];
                     if let Some(hit) = hit {
                         detail.extend(hit.why.iter().map(|why| format!("why: {why}")));
-                        if !hit.words.is_empty() {
-                            detail.push(format!("words in common: {}", hit.words.join(", ")));
-                        }
-                        if let Some(confidence) = hit.confidence {
-                            detail.push(format!("confidence {:.0} %", confidence * 100.0));
-                        }
+                        let grounds = hit.grounds.as_ref();
+                        detail.extend(grounds.into_iter().flat_map(|it| reasons(hit, it)));
                     }
                     detail.extend(text_of(host, name));
                     items.push(PanelItem {
