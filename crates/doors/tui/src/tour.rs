@@ -128,19 +128,42 @@ impl Model {
                 tour.paused = !tour.paused;
                 Vec::new()
             }
-            KeyCode::Char('n') | KeyCode::Right | KeyCode::Enter => {
-                match &mut tour.phase {
-                    Phase::Reading(left) | Phase::Typed(left) => *left = 0,
-                    Phase::Working(shown) => *shown = ASKED,
-                    Phase::Over => {}
-                }
-                // A step goes on even while the tour is paused.
-                self.tour_tick()
-            }
+            // A step goes on even while the tour is paused.
+            KeyCode::Char('n') | KeyCode::Right | KeyCode::Enter => self.hurry(),
             // Panels can be looked around in.
             _ if self.panel.is_some() => self.panel_key(key, false, false),
             _ => Vec::new(),
         }
+    }
+
+    /// Goes on at once: to the next step, or to the end of a wait in this one.
+    fn hurry(&mut self) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        // At most the end of a step, the next one, and its words.
+        for _ in 0..3 {
+            let Some(tour) = &mut self.tour else {
+                break;
+            };
+            let before = tour.phase;
+            match &mut tour.phase {
+                Phase::Reading(left) | Phase::Typed(left) => *left = 0,
+                Phase::Working(shown) => *shown = ASKED,
+                Phase::Over => {}
+            }
+            effects.extend(self.tour_tick());
+            let after = self.tour.as_ref().map(|tour| tour.phase);
+            // A step that works is waited for; the next step is gone to once.
+            let done = matches!(
+                (before, after),
+                (Phase::Typed(_) | Phase::Over, _)
+                    | (Phase::Working(_), Some(Phase::Working(_)))
+                    | (Phase::Reading(_), Some(Phase::Working(_) | Phase::Over))
+            );
+            if done {
+                break;
+            }
+        }
+        effects
     }
 
     /// Moves the tour.

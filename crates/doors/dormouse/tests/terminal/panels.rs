@@ -43,7 +43,7 @@ fn what_a_compaction_took_is_shown_and_taken_back() {
     pty.send("u");
     pty.shows("undo: 1 rewrites undone");
     pty.send("\u{f}");
-    pty.shows("(taken back)");
+    pty.shows("taken back · ");
     pty.send("q");
     leave(pty, "forgotten", &["Counted to MAX_COUNT 6000."]);
 }
@@ -83,9 +83,9 @@ fn memories_are_browsed_searched_edited_and_undone_without_a_model() {
     pty.send("7");
     pty.shows("+ The relay listens on port 9443");
     pty.send("u");
-    pty.shows("(taken back)");
+    pty.shows("taken back · ");
     pty.send("q");
-    pty.hides("taken back");
+    pty.hides("taken back · ");
     leave(pty, "memories", &[]);
     let list = beside(&scene, &["memory", "list", "--json"]);
     assert!(list.contains("8443") && !list.contains("9443"), "{list}");

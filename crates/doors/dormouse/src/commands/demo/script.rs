@@ -37,7 +37,7 @@ pub(super) fn files() -> Vec<(String, String)> {
         ),
         (
             "run_tests.sh".to_owned(),
-            "seq 1 400 | sed 's/^/test case /; s/$/ ok/'\n\
+            "seq 1 900 | sed 's/^/test case /; s/$/ ok/'\n\
              echo 'FAILED test_upload_limit: expected 300, got 30 (src/upload.py:1)' >&2\nexit 1\n"
                 .to_owned(),
         ),

@@ -94,8 +94,10 @@ fn forgotten(host: &Host, log: &Path) -> Result<Panel, HostError> {
 }
 
 fn rewritten(host: &Host, rewrite: &Forgetting) -> PanelItem {
-    let state = if rewrite.undone { " (taken back)" } else { "" };
     let mut aside = Vec::new();
+    if rewrite.undone {
+        aside.push("taken back".to_owned());
+    }
     if rewrite.freed > Tokens::ZERO {
         aside.push(format!("{} freed", figures::tokens(rewrite.freed)));
     }
@@ -117,7 +119,7 @@ fn rewritten(host: &Host, rewrite: &Forgetting) -> PanelItem {
         .can_undo
         .then(|| action('u', "take it back", Act::Undo(rewrite.record.clone())));
     PanelItem {
-        title: format!("{}: {}{state}", rewrite.layer, rewrite.why),
+        title: format!("{}: {}", rewrite.layer, rewrite.why),
         aside: aside.join(" · "),
         detail,
         actions: undo.into_iter().collect(),

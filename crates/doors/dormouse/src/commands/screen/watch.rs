@@ -6,7 +6,6 @@ use dormouse_agent::{AgentError, Mode, Told};
 use dormouse_core::id::{Seq, SessionId};
 use dormouse_host::{Host, HostError, OpenError};
 use dormouse_tui::{Opened, Talk, Watched};
-use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,18 +21,13 @@ const MOST_EVENTS: usize = 4_096;
 
 /// The log that another process holds, if that is why a session cannot be opened.
 pub(super) fn busy_log(error: &AgentError) -> Option<PathBuf> {
-    let mut next: Option<&(dyn Error + 'static)> = Some(error);
-    while let Some(cause) = next {
-        if let Some(OpenError::Busy { path }) = cause.downcast_ref::<OpenError>() {
-            return Some(path.clone());
-        }
-        if let Some(HostError::Session(inner)) = cause.downcast_ref::<HostError>() {
-            next = Some(inner);
-            continue;
-        }
-        next = cause.source();
+    let AgentError::Host(error) = error else {
+        return None;
+    };
+    match &**error {
+        HostError::Log(OpenError::Busy { path }) => Some(path.clone()),
+        _ => None,
     }
-    None
 }
 
 /// The session of a log, to be watched.

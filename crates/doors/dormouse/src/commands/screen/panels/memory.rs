@@ -252,13 +252,17 @@ pub(super) fn changes(host: &Host) -> Result<Panel, HostError> {
             |diff| diff.changes.iter().flat_map(lines_of).collect(),
         );
         let state = if entry.undone_by.is_some() {
-            " (taken back)"
+            "taken back · "
         } else {
             ""
         };
         PanelItem {
-            title: format!("{}: {}{state}", entry.files().join(", "), entry.reason),
-            aside: format!("{} · {}", entry.author, figures::age(host.now(), entry.at)),
+            title: format!("{}: {}", entry.files().join(", "), entry.reason),
+            aside: format!(
+                "{state}{} · {}",
+                entry.author,
+                figures::age(host.now(), entry.at)
+            ),
             detail,
             actions: vec![action(
                 'u',
