@@ -53,7 +53,7 @@ impl Model {
             text.push_str(&cost.to_string());
         }
         if undo {
-            text.push_str(" · Ctrl+O shows it, /undo takes it back");
+            text.push_str(" · Ctrl+O shows it · /undo");
         } else if layer == LayerName::Recall {
             text.push_str(" · Ctrl+O 3 says why");
         }

@@ -103,7 +103,7 @@ fn names(open: PanelKind, columns: usize) -> Line {
             Role::Dim
         };
         let mark = if kind == open { "›" } else { " " };
-        line = line.with(format!("{mark}{} {} ", nth + 1, kind.name()), role);
+        line = line.with(format!("{mark}{} {}", nth + 1, kind.name()), role);
     }
     if line.width() > columns {
         // The open one alone tells where one is.

@@ -21,12 +21,13 @@ fn the_demo_shows_every_layer_without_a_terminal() {
     for part in [
         "saved: ",
         "offload: ",
-        "distil: ",
+        "agent: count functions has ended",
         "clear: ",
         "notes: ",
         "compaction: ",
         "names and figures of yours are still in the prompt (100%)",
         "recall: recalled release-days.md",
+        "merged: ",
         // The question before the edit, and the table of policies.
         "LIMIT = 300",
         "economic",

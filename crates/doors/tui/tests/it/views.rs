@@ -356,11 +356,18 @@ fn commands_are_completed_and_run() {
     insta::assert_snapshot!("completion", stage.shown());
     stage.types("em");
     let effects = stage.key(KeyCode::Enter);
+    assert!(
+        matches!(effects.as_slice(), [Effect::ReadPanel { .. }]),
+        "{effects:?}"
+    );
+    stage.key(KeyCode::Esc);
+    stage.types("/memory list");
+    let effects = stage.key(KeyCode::Enter);
     let words = vec!["memory".to_owned(), "list".to_owned()];
     assert_eq!(
         effects,
         [Effect::Run {
-            title: "/memory".to_owned(),
+            title: "/memory list".to_owned(),
             words
         }]
     );

@@ -138,12 +138,14 @@ fn next(host: &Host, log: &Path) -> Result<Panel, HostError> {
             actions: vec![action('c', "compact now", Act::Compact)],
         })
         .collect();
+    let mut summary = next_words(&next);
+    summary.push(format!("Policy {}: {}", next.policy, next.why));
     let empty = match &next.nothing {
         Some(why) => format!("A compaction would drop nothing: {why}."),
         None => "A compaction would drop nothing.".to_owned(),
     };
     Ok(Panel {
-        summary: next_words(&next),
+        summary,
         items,
         empty,
     })
@@ -177,7 +179,6 @@ pub(in crate::commands) fn next_words(next: &NextCompaction) -> Vec<String> {
             ));
         }
     }
-    lines.push(format!("Policy {}: {}", next.policy, next.why));
     lines
 }
 
