@@ -36,18 +36,14 @@ pub fn moving(shots: &[(Shot, u64)], title: &str) -> String {
     );
     let mut from = 0;
     for (nth, (_, time)) in shots.iter().enumerate() {
-        let percent = |at: u64| at as f64 * 100.0 / total as f64;
-        let (begin, end) = (percent(from), percent(from + time));
+        let (begin, end) = (percent(from, total), percent(from + time, total));
         let _infallible = write!(out, "@keyframes k{nth}{{");
         if from > 0 {
             out.push_str("0%{visibility:hidden}");
         }
-        let _infallible = write!(out, "{begin:.3}%{{visibility:visible}}");
+        let _infallible = write!(out, "{begin}%{{visibility:visible}}");
         if nth + 1 < shots.len() {
-            let _infallible = write!(
-                out,
-                "{end:.3}%{{visibility:hidden}}100%{{visibility:hidden}}"
-            );
+            let _infallible = write!(out, "{end}%{{visibility:hidden}}100%{{visibility:hidden}}");
         } else {
             out.push_str("100%{visibility:visible}");
         }
@@ -62,6 +58,12 @@ pub fn moving(shots: &[(Shot, u64)], title: &str) -> String {
     }
     out.push_str("</svg>\n");
     out
+}
+
+/// A part of the whole in percent, with three places.
+fn percent(part: u64, whole: u64) -> String {
+    let thousandths = part.saturating_mul(100_000) / whole.max(1);
+    format!("{}.{:03}", thousandths / 1_000, thousandths % 1_000)
 }
 
 fn head(shot: &Shot, title: &str) -> String {

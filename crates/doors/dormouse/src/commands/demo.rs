@@ -67,7 +67,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
             .into());
     }
     let terminal = app.has_screen();
-    // A recording takes no time for reading, so that nobody has to watch it.
+    // A recording has no pauses: it is made within seconds.
     let watched = terminal && args.record.is_none();
     let looks = Looks {
         deaf: !terminal,
@@ -80,7 +80,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     let shots = runtime.block_on(async {
         let scene = Box::pin(stage::open(looks, watched)).await?;
         let shots = Box::pin(dormouse_tui::run(scene, looks)).await;
-        shots.map_err(screen::no_screen)
+        shots.map_err(|error| screen::no_screen(&error))
     });
     runtime.shutdown_background();
     let shots = shots?;

@@ -70,16 +70,17 @@ async fn serve(args: &print::Args, app: &mut App, host: Arc<Host>, ask: AgentAsk
         tour: None,
         keeps: None,
     };
-    dormouse_tui::run(scene, looks).await.map_err(no_screen)?;
+    let ended = dormouse_tui::run(scene, looks).await;
+    ended.map_err(|error| no_screen(&error))?;
     Ok(())
 }
 
 /// A terminal that cannot show a screen, in words.
-pub(super) fn no_screen(error: std::io::Error) -> Failure {
+pub(super) fn no_screen(error: &std::io::Error) -> Failure {
     if error.kind() == std::io::ErrorKind::BrokenPipe {
         return Failure::ReaderIsGone;
     }
-    let error = UserError::of(Exit::Unexpected, &error);
+    let error = UserError::of(Exit::Unexpected, error);
     Failure::from(error.hint("`dormouse --plain` needs lines only"))
 }
 

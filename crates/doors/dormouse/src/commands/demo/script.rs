@@ -219,6 +219,13 @@ fn say(words: &str) -> TourAct {
 
 /// Steps of the tour.
 pub(super) fn steps() -> Vec<TourStep> {
+    let mut steps = in_one_window();
+    steps.extend(over_sessions());
+    steps
+}
+
+/// Steps about the window: work fills it, and layers make room.
+fn in_one_window() -> Vec<TourStep> {
     vec![
         step(
             "begin",
@@ -289,6 +296,12 @@ pub(super) fn steps() -> Vec<TourStep> {
             say(ROUND),
             LONG,
         ),
+    ]
+}
+
+/// Steps about figures, and about memory from one session to the next.
+fn over_sessions() -> Vec<TourStep> {
+    vec![
         step(
             "forgotten",
             "What was forgotten, when, why, for how much. u takes it back.",

@@ -3,7 +3,6 @@
 use super::{panels, shell};
 use crate::captured::Captured;
 use crate::commands::demo;
-use crate::error::Failure;
 use dormouse_agent::{AgentAsk, Resume, rewind_points};
 use dormouse_core::id::{RecordId, SessionId};
 use dormouse_core::show;
@@ -137,7 +136,7 @@ impl Services for Door {
             Wish::Demo => Box::pin(async move {
                 // The person watches, whatever the terminal can show.
                 let opened = Box::pin(demo::stage::open(looks, true)).await;
-                opened.map_err(in_a_line)
+                opened.map_err(|failure| failure.message())
             }),
             Wish::Fork(session) => {
                 let (host, captured) = (Arc::clone(&self.host), self.captured.clone());
@@ -167,11 +166,6 @@ impl Services for Door {
             clock.put_forward(minutes);
         }
     }
-}
-
-/// A failure in one line, for a screen that goes on.
-fn in_a_line(failure: Failure) -> String {
-    failure.message()
 }
 
 /// Runs work that blocks on a thread of its own: commands may start a runtime, which a thread of this

@@ -166,7 +166,7 @@ pub(in crate::commands) fn next_words(next: &NextCompaction) -> Vec<String> {
     let mut lines = vec![when];
     if next.nothing.is_none() {
         lines.push(format!(
-            "Now it would drop {} tokens for a summary of about {}; {} stay word for word.",
+            "Now it would drop {} tokens for a summary of about {}; {} stay as they are, and your own messages in it.",
             tokens(next.drops),
             tokens(next.summary),
             tokens(next.stays)
