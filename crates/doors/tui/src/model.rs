@@ -200,6 +200,10 @@ pub struct Start {
 
 /// State of the screen.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about agent, terminal and person"
+)]
 pub struct Model {
     pub(crate) start: Start,
     pub(crate) session: Option<OpenedSession>,

@@ -342,19 +342,15 @@ impl Model {
             return Vec::new();
         };
         let text = words.take();
-        match act {
-            Some(Act::Edit { mut lines, .. }) => {
-                if let Some(last) = lines.last_mut() {
-                    last.push(text);
-                }
-                self.act(Act::Run(lines))
+        if let Some(Act::Edit { mut lines, .. }) = act {
+            if let Some(last) = lines.last_mut() {
+                last.push(text);
             }
-            _ => {
-                open.words = text;
-                open.chosen = 0;
-                vec![self.read_panel()]
-            }
+            return self.act(Act::Run(lines));
         }
+        open.words = text;
+        open.chosen = 0;
+        vec![self.read_panel()]
     }
 
     fn act(&mut self, act: Act) -> Vec<Effect> {

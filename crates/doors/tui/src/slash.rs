@@ -268,13 +268,11 @@ impl Model {
         if self.watching {
             let session = self.session.as_ref();
             let session = session.map(|session| session.session.to_string());
-            return match (name, session) {
-                ("fork", Some(session)) => vec![Effect::Open(Wish::Fork(session))],
-                _ => {
-                    self.warn(READ_ONLY);
-                    Vec::new()
-                }
-            };
+            if let ("fork", Some(session)) = (name, session) {
+                return vec![Effect::Open(Wish::Fork(session))];
+            }
+            self.warn(READ_ONLY);
+            return Vec::new();
         }
         let command = match name {
             "undo" => Command::Undo { rewrite: None },

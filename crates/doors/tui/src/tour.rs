@@ -123,7 +123,7 @@ impl Model {
             return Vec::new();
         };
         match key.code {
-            KeyCode::Char('q') | KeyCode::Esc => return vec![Effect::Exit],
+            KeyCode::Char('q') | KeyCode::Esc => vec![Effect::Exit],
             KeyCode::Char(' ') => {
                 tour.paused = !tour.paused;
                 Vec::new()

@@ -108,7 +108,7 @@ impl Report for ContextScreen {
         for part in &next.parts {
             let sum = sorts.entry(part.category).or_default();
             sum.0 += 1;
-            sum.1 = sum.1 + part.tokens;
+            sum.1 += part.tokens;
         }
         let mut sorts: Vec<_> = sorts.into_iter().collect();
         sorts.sort_by_key(|(_, (_, tokens))| std::cmp::Reverse(*tokens));

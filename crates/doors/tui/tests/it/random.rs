@@ -186,6 +186,26 @@ fn panel(dice: &mut Dice) -> Result<Panel, String> {
     })
 }
 
+/// Answers of services, and lines.
+fn answer(dice: &mut Dice) -> Input {
+    match dice.below(5) {
+        0 => Input::Line(text(dice)),
+        1 => Input::Acted(Printed {
+            text: text(dice),
+            failed: dice.below(2) == 0,
+        }),
+        2 => Input::Kept {
+            before: 9,
+            after: u64::try_from(dice.below(10)).unwrap(),
+        },
+        3 => Input::Focus(dice.below(2) == 0),
+        _ => Input::Panel {
+            kind: dice.of(&PanelKind::ALL),
+            found: panel(dice),
+        },
+    }
+}
+
 fn key(dice: &mut Dice) -> KeyEvent {
     let codes = [
         KeyCode::Enter,
@@ -265,22 +285,7 @@ fn a_hundred_thousand_events_and_keys_leave_the_screen_whole() {
                 warning: 7,
                 blocked: 9,
             }),
-            4 => match dice.below(5) {
-                0 => Input::Line(text(&mut dice)),
-                1 => Input::Acted(Printed {
-                    text: text(&mut dice),
-                    failed: dice.below(2) == 0,
-                }),
-                2 => Input::Kept {
-                    before: 9,
-                    after: u64::try_from(dice.below(10)).unwrap(),
-                },
-                3 => Input::Focus(dice.below(2) == 0),
-                _ => Input::Panel {
-                    kind: dice.of(&PanelKind::ALL),
-                    found: panel(&mut dice),
-                },
-            },
+            4 => answer(&mut dice),
             5..=11 => Input::Key(key(&mut dice)),
             _ => Input::Told(Box::new(Told {
                 seq: None,

@@ -147,14 +147,14 @@ fn subject(input: &Value) -> String {
 
 /// Beginning of a result.
 fn result(content: &Value) -> String {
-    let text = match content.as_str() {
-        Some(text) => text.to_owned(),
-        None => {
+    let text = content.as_str().map_or_else(
+        || {
             let blocks = content.as_array().into_iter().flatten();
             let texts: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();
             texts.join("\n")
-        }
-    };
+        },
+        str::to_owned,
+    );
     let count = text.lines().count();
     let mut shown: Vec<&str> = text.lines().take(RESULT_LINES).collect();
     let more = format!("… {} more lines", count.saturating_sub(RESULT_LINES));

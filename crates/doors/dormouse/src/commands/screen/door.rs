@@ -3,6 +3,7 @@
 use super::{panels, shell};
 use crate::captured::Captured;
 use crate::commands::demo;
+use crate::error::Failure;
 use dormouse_agent::{AgentAsk, Resume, rewind_points};
 use dormouse_core::id::{RecordId, SessionId};
 use dormouse_core::show;
@@ -106,14 +107,14 @@ impl Services for Door {
     ) -> ServiceFuture<Result<Panel, String>> {
         let host = Arc::clone(&self.host);
         let work = blocking(move || {
-            let log = session
-                .map(|session| host.session_log(&SessionId::new(session)))
-                .transpose();
-            let panel = match log {
-                Ok(log) => panels::read(&host, kind, log.as_deref(), &words),
-                Err(error) => Err(error),
+            let read = || -> Result<Panel, Failure> {
+                let log = match session {
+                    Some(session) => Some(host.session_log(&SessionId::new(session))?),
+                    None => None,
+                };
+                panels::read(&host, kind, log.as_deref(), &words)
             };
-            panel.map_err(|error| show::chain(&error))
+            read().map_err(|failure| failure.message())
         });
         Box::pin(async move {
             let failed = || Err("it could not be read".to_owned());

@@ -2,6 +2,7 @@
 
 mod memory;
 
+use crate::error::Failure;
 use crate::output::figures;
 use dormouse_agent::protocol::RewindWhat;
 use dormouse_agent::rewind_points;
@@ -24,7 +25,7 @@ pub(super) fn read(
     kind: PanelKind,
     log: Option<&Path>,
     words: &str,
-) -> Result<Panel, HostError> {
+) -> Result<Panel, Failure> {
     match (kind, log) {
         (PanelKind::Forgotten, Some(log)) => forgotten(host, log),
         (PanelKind::Next, Some(log)) => next(host, log),
@@ -74,7 +75,7 @@ fn plain(words: &str) -> &str {
     inner.filter(|inner| !inner.is_empty()).unwrap_or(words)
 }
 
-fn forgotten(host: &Host, log: &Path) -> Result<Panel, HostError> {
+fn forgotten(host: &Host, log: &Path) -> Result<Panel, Failure> {
     let rewrites = host.forgotten(log)?;
     let freed: Tokens = rewrites
         .iter()
@@ -126,7 +127,7 @@ fn rewritten(host: &Host, rewrite: &Forgetting) -> PanelItem {
     }
 }
 
-fn next(host: &Host, log: &Path) -> Result<Panel, HostError> {
+fn next(host: &Host, log: &Path) -> Result<Panel, Failure> {
     let next = host.next_compaction(log)?;
     let items: Vec<PanelItem> = next
         .parts
@@ -182,10 +183,10 @@ pub(in crate::commands) fn next_words(next: &NextCompaction) -> Vec<String> {
     lines
 }
 
-fn points(host: &Host, log: &Path) -> Result<Panel, HostError> {
+fn points(host: &Host, log: &Path) -> Result<Panel, Failure> {
     let session = log.file_stem().unwrap_or_default().to_string_lossy();
     let Ok((_, points)) = rewind_points(host, Some(&session)) else {
-        return Err(HostError::NoSession(session.into_owned()));
+        return Err(HostError::NoSession(session.into_owned()).into());
     };
     let records = host.transcripts().records(log)?;
     let models = host.models();
@@ -243,7 +244,7 @@ fn points(host: &Host, log: &Path) -> Result<Panel, HostError> {
     })
 }
 
-fn sessions(host: &Host, words: &str) -> Result<Panel, HostError> {
+fn sessions(host: &Host, words: &str) -> Result<Panel, Failure> {
     let folders: Vec<PathBuf> = host
         .agent_folders()
         .all()
@@ -289,7 +290,7 @@ fn said_in(
     host: &Host,
     folders: &[PathBuf],
     words: &str,
-) -> Result<BTreeMap<String, String>, HostError> {
+) -> Result<BTreeMap<String, String>, Failure> {
     let mut said = BTreeMap::new();
     if words.is_empty() || folders.is_empty() {
         return Ok(said);

@@ -13,7 +13,7 @@ const MOST_SHOWN: usize = 64 * 1024;
 /// Bytes of the output that are kept: a line that prints for ever must not fill the disk.
 const MOST_KEPT: u64 = 64 * 1024 * 1024;
 /// Time of one wait; the line is waited for again and again.
-const WAIT: Duration = Duration::from_secs(3_600);
+const WAIT: Duration = Duration::from_hours(1);
 
 /// Line that runs. Dropped before its end, it is ended with everything that it started.
 struct Guarded {

@@ -47,7 +47,7 @@ pub(super) fn watched(host: &Arc<Host>, log: &Path) -> Result<Opened, AgentError
         commands: Vec::new(),
     };
     let history = events(host, log, Seq::default());
-    let history = history.map_err(|error| AgentError::Host(Box::new(error)))?;
+    let history = history.map_err(AgentError::Host)?;
     let told = history.last().and_then(|told| told.seq).unwrap_or_default();
     let (sender, events) = mpsc::channel(MOST_EVENTS);
     tokio::spawn(follow(Arc::clone(host), log.to_owned(), told, sender));
@@ -58,8 +58,8 @@ pub(super) fn watched(host: &Arc<Host>, log: &Path) -> Result<Opened, AgentError
 }
 
 /// Events of a log behind a record.
-fn events(host: &Host, log: &Path, after: Seq) -> Result<Vec<Told>, HostError> {
-    let records = host.transcripts().records(log)?;
+fn events(host: &Host, log: &Path, after: Seq) -> Result<Vec<Told>, Box<HostError>> {
+    let records = host.transcripts().records(log).map_err(Box::new)?;
     let mut events = rebuild(&records, &host.models());
     if after > Seq::default() {
         events.retain(|told| told.seq > Some(after));

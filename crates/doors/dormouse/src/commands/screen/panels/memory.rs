@@ -2,10 +2,11 @@
 
 use super::{MOST, action, age, run};
 use crate::commands::recall::reasons;
+use crate::error::Failure;
 use crate::output::figures;
 use dormouse_core::record::{Body, StateChange};
 use dormouse_core::units::Millis;
-use dormouse_host::{FileDiff, Host, HostError, ListFilter, Near, RecallQuestion, Which, Work};
+use dormouse_host::{FileDiff, Host, ListFilter, Near, RecallQuestion, Which, Work};
 use dormouse_tui::{Act, Panel, PanelAction, PanelItem};
 use similar::{ChangeTag, TextDiff};
 use std::path::Path;
@@ -16,7 +17,7 @@ const MOST_CHANGES: usize = 40;
 const MOST_REASONS: usize = 8;
 
 /// Memories that were brought in or saved, with the reasons.
-pub(super) fn recalled(host: &Host, log: &Path) -> Result<Panel, HostError> {
+pub(super) fn recalled(host: &Host, log: &Path) -> Result<Panel, Failure> {
     let records = host.transcripts().records(log)?;
     let mut prompt = String::new();
     let mut found: Vec<(String, &StateChange, Option<Millis>)> = Vec::new();
@@ -38,17 +39,16 @@ pub(super) fn recalled(host: &Host, log: &Path) -> Result<Panel, HostError> {
         match change {
             StateChange::Surfaced { memories } => {
                 // Asked again, as the session asked: memories may have changed since.
-                let asked = (nth < MOST_REASONS).then(|| {
-                    host.recall(&RecallQuestion {
-                        prompt: prompt.clone(),
-                        which: Which::Private,
-                        work: Work::default(),
-                        most: None,
-                        near: Near::Show,
-                        explain: true,
-                    })
-                });
-                let asked = asked.and_then(Result::ok);
+                let question = RecallQuestion {
+                    prompt: prompt.clone(),
+                    which: Which::Private,
+                    work: Work::default(),
+                    most: None,
+                    near: Near::Show,
+                    explain: true,
+                };
+                let asked = (nth < MOST_REASONS).then(|| host.recall(&question).ok());
+                let asked = asked.flatten();
                 for (path, bytes) in memories {
                     let name = &relative(host, path);
                     let hits = asked
@@ -154,7 +154,7 @@ fn memory_actions(host: &Host, name: &str) -> Vec<PanelAction> {
     edit.into_iter().chain(others).collect()
 }
 
-pub(super) fn memories(host: &Host, words: &str) -> Result<Panel, HostError> {
+pub(super) fn memories(host: &Host, words: &str) -> Result<Panel, Failure> {
     let list = host.memories(&Which::Private, ListFilter::default())?;
     let found = if words.trim().is_empty() {
         None
@@ -207,7 +207,7 @@ pub(super) fn memories(host: &Host, words: &str) -> Result<Panel, HostError> {
     })
 }
 
-pub(super) fn inbox(host: &Host) -> Result<Panel, HostError> {
+pub(super) fn inbox(host: &Host) -> Result<Panel, Failure> {
     let inbox = host.inbox(&Which::Private)?;
     let items = inbox.items.iter().map(|item| {
         let path = item.proposal.path.to_string();
@@ -243,7 +243,7 @@ pub(super) fn inbox(host: &Host) -> Result<Panel, HostError> {
     })
 }
 
-pub(super) fn changes(host: &Host) -> Result<Panel, HostError> {
+pub(super) fn changes(host: &Host) -> Result<Panel, Failure> {
     let history = host.history(&Which::Private, None, MOST_CHANGES)?;
     let items = history.entries.iter().map(|entry| {
         let diff = host.entry_diff(&Which::Private, Some(&entry.id));
