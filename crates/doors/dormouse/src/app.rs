@@ -100,6 +100,11 @@ impl App {
             && std::io::stdout().is_terminal()
     }
 
+    /// True if a program reads the output.
+    pub fn is_for_programs(&self) -> bool {
+        self.out.format() == Format::Json
+    }
+
     /// A runner of command lines with the settings of this one, whose output becomes text.
     pub fn captured(&self) -> Captured {
         Captured {

@@ -195,12 +195,8 @@ impl Host {
         Ok(kept.collect())
     }
 
-    /// The compaction that would come next, as if it began now.
-    ///
-    /// # Errors
-    /// When the log cannot be read.
-    pub fn next_compaction(&self, file: &Path) -> Result<NextCompaction, HostError> {
-        let live = self.transcripts().live(file)?;
+    /// The compaction that would come next in a session, as if it began now.
+    pub fn next_compaction(&self, live: &Transcript) -> NextCompaction {
         let settings = self.settings();
         let conversation = &live.conversation;
         let models = self.models();
@@ -210,7 +206,7 @@ impl Host {
         let window = Window::resolve(model, [], evidence, &layers.window).tokens;
         let thresholds = Thresholds::new(window, model.info.max_output, &layers.window);
         let prefix = live.prefix_weight();
-        let measure = measure(&live);
+        let measure = measure(live);
         let layers = layers.within(thresholds.autocompact_target - measure.tokens(&prefix));
         let policy = policy::of(settings.get(keys::CONTEXT_POLICY));
         let prices = Prices::of(model.info);
@@ -259,7 +255,7 @@ impl Host {
             Ok(kept) => kept,
             Err(why) => {
                 next.nothing = Some(why.to_string());
-                return Ok(next);
+                return next;
             }
         };
         let part = |segment: &Segment| part(segment, measure);
@@ -285,7 +281,7 @@ impl Host {
         };
         next.request_now = read(used);
         next.request_then = read(after);
-        Ok(next)
+        next
     }
 }
 

@@ -75,10 +75,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     };
     app.note_all(&transcripts.take_remarks());
     // Of a moment in the past nothing comes next.
-    let next = match args.at {
-        None => Some(host.next_compaction(&file)?),
-        Some(_) => None,
-    };
+    let next = args.at.is_none().then(|| host.next_compaction(&transcript));
     app.tell(&ContextScreen {
         window: host.window(&transcript),
         next_compaction: next,

@@ -14,7 +14,6 @@ pub(super) mod stage;
 use super::screen;
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
-use crate::output::Format;
 use dormouse_system::Access;
 use dormouse_tui::{Looks, Shot, svg};
 use std::path::{Path, PathBuf};
@@ -60,7 +59,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
             return Err(UserError::new(Exit::Usage, what).into());
         }
     }
-    if app.out.format() == Format::Json {
+    if app.is_for_programs() {
         let error = UserError::new(Exit::Usage, "the demo is for people: it has no JSON");
         return Err(error
             .hint("`dormouse replay --json` has the figures")

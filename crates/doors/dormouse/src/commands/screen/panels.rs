@@ -128,7 +128,7 @@ fn rewritten(host: &Host, rewrite: &Forgetting) -> PanelItem {
 }
 
 fn next(host: &Host, log: &Path) -> Result<Panel, Failure> {
-    let next = host.next_compaction(log)?;
+    let next = host.next_compaction(&host.transcripts().live(log)?);
     let items: Vec<PanelItem> = next
         .parts
         .iter()
@@ -167,7 +167,7 @@ pub(in crate::commands) fn next_words(next: &NextCompaction) -> Vec<String> {
     let mut lines = vec![when];
     if next.nothing.is_none() {
         lines.push(format!(
-            "Now it would drop {} tokens for a summary of about {}; {} stay as they are, and your own messages in it.",
+            "Now it would drop {} tokens for a summary of about {}, which keeps your own messages; {} stay as they are.",
             tokens(next.drops),
             tokens(next.summary),
             tokens(next.stays)
