@@ -18,21 +18,34 @@ use std::sync::OnceLock;
 
 const TABLE: &str = include_str!("../data/asked.txt");
 /// Sorts of things that are asked for, as the table names them.
-const SORTS: [&str; 5] = ["who", "when", "where", "count", "why"];
+const SORTS: [&str; 10] = [
+    "who", "when", "where", "count", "why", "cost", "size", "version", "contact", "tongue",
+];
 /// The same for people.
-const NAMES: [&str; SORTS.len()] = ["a person", "a time", "a place", "a number", "a reason"];
-const WHO: usize = 0;
-const COUNT: usize = 3;
+const NAMES: [&str; SORTS.len()] = [
+    "a person",
+    "a time",
+    "a place",
+    "a number",
+    "a reason",
+    "a price",
+    "a size",
+    "a version",
+    "an address",
+    "a language",
+];
+const PERSON_OR_TIME: [usize; 2] = [0, 1];
+const COUNT: [usize; 1] = [3];
+/// Attributes: a memory that does not tell them is about something else of the same thing.
+const ATTRIBUTES: [usize; 5] = [5, 6, 7, 8, 9];
 
 /// Number of features that a memory has for a question.
-pub const ASKED: usize = 6;
+pub const ASKED: usize = 7;
 
 /// Weights of the features, in units of the confidence's logit, made by the same fit as
-/// [`SMALL_FIT`](crate::SMALL_FIT): told, a person or a time not told, a number not told, a question
+/// [`SMALL_FIT`](crate::SMALL_FIT): told, a person or a time not told, a number not told, an attribute not told, a question
 /// for a fact, one for a rule, one about a moment.
-pub const ASKED_FIT: [f32; ASKED] = [
-    1.19, -2.11, -1.43, -1.25, 0.95, -1.10,
-];
+pub const ASKED_FIT: [f32; ASKED] = [1.07, -2.11, -1.57, -1.49, -1.10, 0.94, -1.48];
 
 /// Words of the table under one heading.
 #[derive(Debug, Default)]
@@ -111,6 +124,16 @@ impl<'a> Said<'a> {
     }
 }
 
+/// True for a figure that counts something: neither a date nor a time of day.
+fn is_count(word: &str) -> bool {
+    let word = word.trim_matches(|letter: char| !letter.is_alphanumeric());
+    let digits = word.chars().filter(char::is_ascii_digit).count();
+    let dated =
+        word.contains(':') || word.matches('-').count() == 2 || word.matches('.').count() == 2;
+    let year = digits == 4 && word.len() == 4 && (word.starts_with("19") || word.starts_with("20"));
+    digits > 0 && !dated && !year
+}
+
 /// Manner of a prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Manner {
@@ -136,10 +159,16 @@ impl Asked {
     /// Reads a prompt.
     pub fn of(prompt: &str) -> Self {
         let said = Said::new(prompt);
-        let sorts = SORTS.map(|sort| said.has(sort, "ask"));
-        let asks = sorts.contains(&true) || said.has("thing", "ask");
+        let mut sorts = SORTS.map(|sort| said.has(sort, "ask"));
+        let (asking, attributes) = sorts.split_at_mut(ATTRIBUTES[0]);
+        let asks =
+            asking.contains(&true) || said.has("thing", "ask") || said.begins("fact", "begin");
+        // Names of attributes ask for one only within a question: "bump the version" does not.
+        for attribute in attributes {
+            *attribute &= asks;
+        }
         let manner = match () {
-            () if asks || said.begins("fact", "begin") => Manner::Fact,
+            () if asks => Manner::Fact,
             () if said.has("rule", "ask") || prompt.contains(['?', '？']) => Manner::Rule,
             () => Manner::Order,
         };
@@ -188,15 +217,17 @@ impl Asked {
         let text = format!("{}. {}", card.name, card.description);
         let said = Said::new(&text);
         let figures = text.contains(|letter: char| letter.is_ascii_digit());
+        let counts = text.split_whitespace().any(is_count);
         let asked: Vec<(usize, bool)> = self
             .asked()
             .map(|sort| {
                 let by_words = said.has(SORTS[sort], "tell");
-                // A date and a count are told by figures.
-                (
-                    sort,
-                    by_words || figures && matches!(SORTS[sort], "when" | "count"),
-                )
+                let by_figures = match SORTS[sort] {
+                    "when" => figures,
+                    "count" | "version" => counts,
+                    _ => false,
+                };
+                (sort, by_words || by_figures)
             })
             .collect();
         asked.into_iter()
@@ -213,8 +244,9 @@ impl Asked {
         [
             flag(told.iter().any(|(_, told)| *told)),
             // Places and reasons are told by any "in" and without a word: they say nothing here.
-            flag(untold(&[WHO, 1])),
-            flag(untold(&[COUNT])),
+            flag(untold(&PERSON_OR_TIME)),
+            flag(untold(&COUNT)),
+            flag(untold(&ATTRIBUTES)),
             flag(self.manner == Manner::Fact),
             flag(self.manner == Manner::Rule),
             flag(self.moment),

@@ -173,6 +173,7 @@ impl Searcher {
             return;
         }
         let share = if absent { 1.0 } else { self.weights.variant };
+        let known = self.analyser.glossary().is_general(term);
         for part in &self.parts {
             for number in 0..part.segment.terms() {
                 let Ok(text) = std::str::from_utf8(part.segment.term_text(number)) else {
@@ -191,7 +192,9 @@ impl Searcher {
                 let abbreviates =
                     absent && letters <= 5 && length > letters && text.starts_with(term);
                 let most = if letters >= 9 { 2 } else { 1 };
+                // A word that people know is no slip of the pen: "charge" is not "change".
                 let misspelt = absent
+                    && !known
                     && letters >= 5
                     && length >= 5
                     && length.abs_diff(letters) <= most
@@ -237,7 +240,7 @@ impl Searcher {
                 let longer = text.chars().count().saturating_sub(letters);
                 let fine = longer <= VARIANT_LETTERS && text.chars().all(char::is_alphabetic);
                 if fine && text != term {
-                    let cover = inflected(text.chars().count().abs_diff(letters));
+                    let cover = inflected(text.chars().count().abs_diff(letters), letters);
                     found
                         .entry(text.to_owned())
                         .or_insert(Relative { share, cover });
@@ -247,7 +250,7 @@ impl Searcher {
         if !absent {
             for length in letters.saturating_sub(VARIANT_LETTERS).max(4)..letters {
                 let short: String = term.chars().take(length).collect();
-                let cover = inflected(letters - length);
+                let cover = inflected(letters - length, letters);
                 found.entry(short).or_insert(Relative { share, cover });
             }
         }
@@ -262,6 +265,8 @@ pub(super) struct Relative {
 }
 
 /// Evidence of a form that is so many letters longer or shorter: up to three are an ending.
-fn inflected(letters: usize) -> f32 {
-    if letters <= 3 { 0.9 } else { 0.5 }
+/// A short word has short ones: "portal" is no form of "port".
+fn inflected(letters: usize, of: usize) -> f32 {
+    let ending = if of <= 4 { 1 } else { 3 };
+    if letters <= ending { 0.9 } else { 0.5 }
 }

@@ -170,7 +170,11 @@ fn biased(mut weights: [f64; ALL], samples: &[&Sample]) -> [f64; ALL] {
         .iter()
         .map(|one| {
             let (logit, right) = best(&weights, one);
-            let wrong = if right { 0.0 } else { shares[usize::from(one.answerable)] };
+            let wrong = if right {
+                0.0
+            } else {
+                shares[usize::from(one.answerable)]
+            };
             (logit, wrong)
         })
         .collect();
@@ -222,8 +226,10 @@ fn constants_of_the_confidence_are_those_of_the_fit() {
     );
     let (first, second): (Vec<&Sample>, Vec<&Sample>) =
         (first.iter().collect(), second.iter().collect());
-    let (first_beside, second_beside): (Vec<&Sample>, Vec<&Sample>) =
-        (first_beside.iter().collect(), second_beside.iter().collect());
+    let (first_beside, second_beside): (Vec<&Sample>, Vec<&Sample>) = (
+        first_beside.iter().collect(),
+        second_beside.iter().collect(),
+    );
     for (name, own, beside, other) in [
         ("second", &first, &first_beside, &second),
         ("first", &second, &second_beside, &first),
@@ -231,10 +237,17 @@ fn constants_of_the_confidence_are_those_of_the_fit() {
         let own: Vec<&Sample> = own.iter().chain(beside).copied().collect();
         let weights = biased(fit(&own), &own);
         let (right, wrong) = answers(&weights, other);
-        println!("{name} set by the other's fit: {right} right, {wrong} wrong of {}", other.len());
+        println!(
+            "{name} set by the other's fit: {right} right, {wrong} wrong of {}",
+            other.len()
+        );
     }
     let own = first.iter().chain(&second);
-    let all: Vec<&Sample> = own.chain(&first_beside).chain(&second_beside).copied().collect();
+    let all: Vec<&Sample> = own
+        .chain(&first_beside)
+        .chain(&second_beside)
+        .copied()
+        .collect();
     let weights = biased(fit(&all), &all);
     for (name, set) in [
         ("first", &first),
@@ -243,14 +256,10 @@ fn constants_of_the_confidence_are_those_of_the_fit() {
         ("second beside", &second_beside),
     ] {
         let (right, wrong) = answers(&weights, set);
-        println!("{name} set by the fit of all: {right} right, {wrong} wrong of {}", set.len());
-    }
-    if std::env::var_os("DUMP").is_some() {
-        for (name, set) in [("0", &first), ("1", &second), ("2", &first_beside), ("3", &second_beside)] {
-            for (at, one) in set.iter().enumerate() {
-                println!("@@{name} {at} {} {:?}", one.answerable, one.hits);
-            }
-        }
+        println!(
+            "{name} set by the fit of all: {right} right, {wrong} wrong of {}",
+            set.len()
+        );
     }
     let rounded: Vec<String> = weights
         .iter()
