@@ -154,7 +154,7 @@ pub(in crate::commands) fn reasons(memory: &MemoryFound, grounds: &Grounds) -> V
         let share = word.weight * 100.0;
         match &word.found {
             None => format!("{} {share:.0} % missing", word.word),
-            Some(found) if *found == word.word => format!("{} {share:.0} %", word.word),
+            Some(_) if word.cover >= 1.0 => format!("{} {share:.0} %", word.word),
             Some(found) => format!("{} {share:.0} % as {found} ({:.1})", word.word, word.cover),
         }
     });

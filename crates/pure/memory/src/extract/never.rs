@@ -46,7 +46,7 @@ pub enum Never {
     #[error("not saved: the instruction files say this already")]
     Instructions,
     /// State of the task at hand.
-    #[error("not saved: the state of a task is over with it")]
+    #[error("not saved: the state of a task is over with it; what about it was surprising?")]
     Task,
     /// Credential, by form or by context.
     #[error("not saved: memories never hold secrets; name where it is kept instead")]
@@ -237,7 +237,29 @@ fn is_task(words: &Phrases) -> bool {
 fn is_list(text: &str, words: &Phrases) -> bool {
     const STANDS: &str = "still open are|still open|offene punkte|offenen punkte|where we are|up for review|todo list|to-do|\
         den stand|der stand|fehlen noch|is left|are left|remaining are|left to do|next up is|next is the|step 3 of";
-    const HAN: [&str; 9] = [
+    // Lists of work and of what was done: their source has them, and tomorrow they are others.
+    const WORK: &str = "pr list|prs list|list of prs|list of pull requests|list of open|list of tickets|list of tasks|\
+        open prs|open pull requests|merged prs|prs this week|prs of this week|this week's prs|tickets this week|\
+        this sprint's tickets|tickets of this sprint|sprint backlog|activity summary|summary of today|today's summary|\
+        summary of this week|weekly summary|what we did today|what i did today|what we did this week|standup notes|\
+        stand-up notes|for the standup|for the stand-up|for standup|fürs standup|für das standup|for the daily|fürs daily|\
+        tickets closed|tests pass and|not run yet|progress so far|so far we have|where we stopped|we stopped at|left off|half done|half finished|\
+        pr-liste|liste der prs|liste der tickets|liste der aufgaben|offene prs|offene tickets|offenen tickets|\
+        offene aufgaben|tickets dieser woche|prs dieser woche|aufgaben dieser woche|zusammenfassung von heute|\
+        was wir heute|was ich heute|zwischenstand|noch zu tun|wir waren bei|erledigt sind";
+    const HAN: [&str; 21] = [
+        "PR 列表",
+        "pr 列表",
+        "任务列表",
+        "本周的 PR",
+        "这周的 PR",
+        "今天做了",
+        "本周做了",
+        "这周做了",
+        "工作总结",
+        "周报",
+        "日报",
+        "做到哪",
         "进度",
         "第一步",
         "第二步",
@@ -259,6 +281,7 @@ fn is_list(text: &str, words: &Phrases) -> bool {
         || ["1) ", "2) "].iter().all(|mark| text.contains(mark));
     let step = words.near("step|schritt", "of|von", 2) && words.has("done|next|fertig");
     tickets.count() >= 2
+        || words.has(WORK)
         || numbered
         || step
         || words.has(STANDS)
@@ -271,6 +294,7 @@ fn describes_code(text: &str, words: &Phrases) -> bool {
         is in|are in|function|funktion|klasse|class|method|methode";
     let name = |word: &str| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
+        let path = word.contains("::") && !word.starts_with(':');
         let mut letters = word.chars();
         let camel = letters.next().is_some_and(char::is_alphabetic)
             && word.chars().any(char::is_lowercase)
@@ -283,11 +307,39 @@ fn describes_code(text: &str, words: &Phrases) -> bool {
         ]
         .iter()
         .any(|ending| word.to_lowercase().ends_with(ending));
-        camel || snake || file
+        camel || snake || file || path
     };
+    // A place in a file moves with the next edit.
+    let lined = words.near(
+        "line|lines|zeile|zeilen",
+        "1|2|3|4|5|6|7|8|9|0|around|about|etwa",
+        2,
+    );
+    let in_line = text.split_whitespace().any(name)
+        && (lined || words.has("around line|at line|in line|in zeile"));
+    const PARTS: &str = "function|method|class|struct|component|constructor|handler|controller|middleware|enum|\
+        module|loop|variable|constant|funktion|methode|klasse|konstruktor|modul|schleife|variable|konstante";
+    const ACTS: &str = "reads|writes|throws|accepts|expects|contains|defines|creates|sleeps|retries|loops|parses|\
+        handles|stores|holds|sets|iterates|validates|checks|liest|schreibt|wirft|erwartet|enthält|definiert|erzeugt|\
+        setzt|prüft|nimmt|speichert|durchläuft";
     let names = text.split_whitespace().any(name);
-    let han = ["函数", "返回", "逻辑在", "这个类", "方法"];
-    (names && words.has(DOES) && !words.has("must|should|never|always|don't|nie|immer"))
+    let called = text.split_whitespace().any(|word| word.contains("()"));
+    let rule = words.has("must|should|never|always|don't|please|use|nie|immer|bitte|nicht");
+    let acts = words.has(ACTS) && (called || names && words.has(PARTS)) && !rule;
+    let han = [
+        "函数",
+        "返回",
+        "逻辑在",
+        "这个类",
+        "方法",
+        "调用",
+        "参数",
+        "继承",
+        "实现了",
+    ];
+    in_line
+        || (names && words.has(DOES) && !words.has("must|should|never|always|don't|nie|immer"))
+        || acts
         || words.has("klasse") && words.has("erbt")
         || (names && han.iter().any(|word| text.contains(word)))
 }
@@ -363,6 +415,32 @@ mod tests {
             ("PR 12 was merged yesterday", None, Some(Never::History)),
             ("The fix was to pin the version", None, Some(Never::Fix)),
             ("All tests passed", None, Some(Never::Task)),
+            (
+                "This week's PR list: login rework, new invoices, the cache",
+                None,
+                Some(Never::Task),
+            ),
+            (
+                "Offene Tickets: Anmeldung und Rechnung",
+                None,
+                Some(Never::Task),
+            ),
+            ("本周的 PR：登录改造、发票、缓存", None, Some(Never::Task)),
+            (
+                "PR titles are written in English",
+                Some(Kind::Feedback),
+                None,
+            ),
+            (
+                "The function parseOrder reads the file twice",
+                Some(Kind::Project),
+                Some(Never::Structure),
+            ),
+            (
+                "loadUsers() throws if the list is empty",
+                Some(Kind::Project),
+                Some(Never::Structure),
+            ),
             (
                 "Run cargo fmt before committing",
                 None,

@@ -52,11 +52,12 @@ const PLAY: &str = "pretend|role play|role-play|roleplay|let's play|in this stor
 /// Phrases of suppositions and of thinking aloud.
 const SUPPOSED: &str = "suppose|what if|if we were|if i were|if i was|if we had|would have|maybe we should|\
     maybe i should|perhaps|not sure|i wonder|i'm wondering|we could|might want to|\
-    thinking about|considering|was wäre wenn|vielleicht|könnten wir|i guess|we might";
+    thinking about|considering|let's say|say we|assume we|assuming|was wäre wenn|mal angenommen|gesetzt den fall|vielleicht|könnten wir|i guess|we might";
 
 /// Phrases of irony. A plain "great" is not among them: it is mostly meant.
 const IRONY: &str = "yeah right|sure because|oh great|of course because|great idea to|brilliant|lol|haha|\
-    just kidding|kidding|joking|jk|as if|na klar|ja klar|super idee|thanks for nothing";
+    just kidding|kidding|joking|jk|as if|na klar|ja klar|super idee|thanks for nothing|such fun|what a joy|how lovely|a pleasure|nie im leben|never in my life|schon wieder|\
+    wie immer halt|ganz toll gemacht";
 
 /// Phrases that tie a sentence to the task at hand.
 const FOR_NOW: &str = "for now|right now|this time|just this once|just for this|only for this|\
@@ -65,7 +66,8 @@ const FOR_NOW: &str = "for now|right now|this time|just this once|just for this|
     until this|after this|when you're done|when you are done|once you're done|\
     before we continue|before you continue|now|in this file|that file|this file|\
     this function|that function|this test|this branch|this session|in this session|\
-    temporarily|for a second|erstmal|vorerst|jetzt|gerade|diesmal|nur dieses mal|danach|\
+    temporarily|for a second|for once|exceptionally|this once|one time only|ausnahmsweise|nur heute|heute nur|nur diesmal|\
+    einmalig|worse than before|still broken|geht wieder|geht gar nix|geht nicht mehr|erstmal|vorerst|jetzt|gerade|diesmal|nur dieses mal|danach|\
     in diesem pr|im moment|as part of|we are going to|we're going to|i'm going to|i am going to";
 
 /// Phrases that make a sentence stand for longer, whatever else is in it.

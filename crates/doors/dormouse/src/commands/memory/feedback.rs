@@ -3,7 +3,7 @@
 use super::forget::undo_hint;
 use crate::app::App;
 use crate::error::Outcome;
-use crate::output::{Line, Out, Report, Role};
+use crate::output::{Line, Out, Report, Role, figures};
 use dormouse_host::{Judgement, MemoryJudged, Which};
 use serde::Serialize;
 
@@ -48,7 +48,8 @@ impl Report for JudgedScreen<'_> {
         } = &self.judged;
         let line = if *recalled {
             let line = Line::new().role(Role::Good, "Useful");
-            line.text(format!(": {path} (called so {useful} times)"))
+            let times = figures::count(*useful as usize, "time", "times");
+            line.text(format!(": {path} (called so {times})"))
         } else {
             let line = Line::new().role(Role::Good, "Wrong");
             line.text(format!(": {path} is kept as history and not recalled"))

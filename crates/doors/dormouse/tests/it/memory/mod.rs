@@ -6,6 +6,7 @@ mod errors;
 mod history;
 mod importing;
 mod index;
+mod judging;
 mod material;
 mod old_folder;
 mod reading;
