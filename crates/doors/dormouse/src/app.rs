@@ -34,6 +34,8 @@ pub struct App {
     settings: Vec<String>,
     /// True if `--` stands on the command line: what follows it is text, whatever it looks like.
     escaped: bool,
+    /// True if the settings of the command line are for a program that this one sets up.
+    passed_on: bool,
     /// The host, opened by the first command that asks for it: `completions` and `sim` need no
     /// home.
     host: Option<Arc<Host>>,
@@ -49,6 +51,7 @@ impl App {
             out,
             settings,
             escaped: false,
+            passed_on: false,
             host: None,
             updates: None,
         }
@@ -168,9 +171,19 @@ impl App {
         &self.settings
     }
 
+    /// Settings of the command line, for a program that this one sets up: there they have their
+    /// effect.
+    pub fn pass_settings_on(&mut self) -> Vec<String> {
+        self.passed_on = true;
+        self.settings.clone()
+    }
+
     /// Notes settings of the command line that nothing in this command has read: a person who sets
     /// one expects a difference.
     fn note_unread(&mut self, given: &[String]) {
+        if self.passed_on {
+            return;
+        }
         let settings = self.host.as_ref().map(|host| host.settings());
         for given in given {
             let key = given.split('=').next().unwrap_or(given).trim();

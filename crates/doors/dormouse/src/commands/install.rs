@@ -105,7 +105,7 @@ pub fn run_install(args: &InstallArgs, app: &mut App) -> Outcome {
     let report = host.install(&InstallAsk {
         client,
         program,
-        settings: app.given_settings().to_vec(),
+        settings: app.pass_settings_on(),
         dry_run: args.dry_run,
         instead: args.instead,
     })?;

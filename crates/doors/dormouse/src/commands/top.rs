@@ -2,9 +2,10 @@
 
 use crate::app::App;
 use crate::error::Outcome;
-use crate::output::{Cell, Column, Format, Out, Report, Role, Table, figures};
+use crate::output::{Cell, Column, Out, Report, Role, Table, figures};
 use dormouse_core::units::{Millis, Tokens};
 use dormouse_host::{LiveSession, StatusInput, TopReport};
+use serde::Serialize;
 use std::io::{IsTerminal as _, Read as _};
 use std::sync::mpsc;
 use std::thread;
@@ -42,6 +43,13 @@ pub struct Args {
     line: bool,
 }
 
+/// A session for a status line.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct StatusLine {
+    session: LiveSession,
+}
+
 /// Shows the sessions at work.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let host = app.host()?;
@@ -62,13 +70,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     let Some(session) = session else {
         return Ok(());
     };
-    match app.out.format() {
-        Format::Json => Ok(app.out.json_line(&session)?),
-        Format::Text => {
-            let line = line(&session, app.out.now());
-            Ok(app.out.line(line)?)
-        }
-    }
+    app.tell(&StatusLine { session })
 }
 
 /// Figures of a client on the standard input, if it is a pipe with such.
@@ -115,6 +117,13 @@ fn last(session: &LiveSession, now: Millis) -> Option<String> {
 
 fn percent(rate: f64) -> String {
     format!("{:.0} %", rate * 100.0)
+}
+
+impl Report for StatusLine {
+    fn text(&self, out: &mut Out) -> Outcome {
+        let line = line(&self.session, out.now());
+        Ok(out.line(line)?)
+    }
 }
 
 impl Report for TopReport {

@@ -295,7 +295,7 @@ fn a_status_line_of_the_user_stays() {
     assert!(text.contains("\"mine\"") && text.contains("CLAUDE_CODE_DISABLE_AUTO_MEMORY"));
     let plugin = machine.read(".dormouse/clients/claude-code/dormouse/hooks/hooks.json");
     assert!(
-        plugin.contains("hook user-prompt-submit --set memory=true"),
+        plugin.contains("hook user-prompt-submit --set 'memory=true'"),
         "{plugin}"
     );
     let mut command = machine.command("uninstall claude-code");

@@ -3,7 +3,8 @@
 //! # Model
 //! Rules first, then the index, within a budget. The same memory gives the same bytes: no dates, no
 //! ages, everything in the order of paths. Rules are memories of the type `feedback` and pinned ones;
-//! the body of a short one is shown, otherwise its description.
+//! the body of a short one is shown, otherwise its description. A rule with triggers comes with its
+//! file or command instead, unless it is pinned.
 
 use super::Shelves;
 use crate::host::Host;
@@ -15,7 +16,7 @@ use dormouse_guard::paths::SafePath;
 use dormouse_keeper::recaller::Owner;
 use dormouse_memory::card::Card;
 use dormouse_memory::index::{self, Limits};
-use dormouse_memory::snapshot::INDEX;
+use dormouse_memory::snapshot::{INDEX, is_pinned};
 use dormouse_memory::topic::Topic;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -106,6 +107,10 @@ pub(super) fn rules_text(shelves: &Shelves, budget: usize) -> Option<String> {
 fn rules(shelves: &Shelves, budget: usize) -> (String, BTreeSet<SafePath>) {
     let (mut text, mut listed) = (String::new(), BTreeSet::new());
     for (card, owner) in shelves.library.standing() {
+        // Given when its file or command is touched; until then it would be read with every request.
+        if !card.triggers.is_empty() && !is_pinned(&card.path) {
+            continue;
+        }
         let line = format!("- {}\n", rule(shelves, &card, owner));
         if text.len() + line.len() > budget {
             break;

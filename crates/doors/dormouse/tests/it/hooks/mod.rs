@@ -154,6 +154,10 @@ fn a_session_begins_with_rules_and_index_and_resumes_with_the_same_bytes() {
     );
     assert!(text.contains("where staging listens"), "{text}");
     assert!(
+        !text.contains("a new one follows"),
+        "a rule with triggers comes with its file: {text}"
+    );
+    assert!(
         !text.contains("tabs, not spaces"),
         "a rule is listed once: {text}"
     );
@@ -348,7 +352,14 @@ fn work_is_done_with_the_settings_of_its_own_session() {
     assert!(worker.status().unwrap().success());
     until(|| spool_is_empty(&machine), "the task was not worked off");
     assert!(machine.run("memory list").stdout.contains("linter"));
-    assert!(RealFiles.metadata(&machine.home().join("elsewhere")).is_err());
+    assert!(
+        RealFiles
+            .metadata(&machine.home().join("elsewhere"))
+            .is_err()
+    );
     // The task names the folder of memory and nothing that could be a key.
-    assert!(text.contains("DORMOUSE_MEMORY_DIR") && !text.contains("sk-ant"), "{text}");
+    assert!(
+        text.contains("DORMOUSE_MEMORY_DIR") && !text.contains("sk-ant"),
+        "{text}"
+    );
 }
