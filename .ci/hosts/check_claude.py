@@ -5,7 +5,6 @@ import pathlib
 import sys
 
 RULE = "never edit anything below src/legacy"
-STAGING = "port 9443"
 SQL = "Migrations are never edited after they ran"
 MARK = "hook additional context"
 
@@ -16,14 +15,17 @@ def load(folder):
 
 
 def blocks(record):
-    """Texts of the conversation, each with the number of its message; results of tools are left out."""
-    found = []
-    for at, message in enumerate(record["body"]["messages"]):
-        content = message["content"]
-        for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
-            if block.get("type") == "text":
-                found.append((at, block["text"]))
-    return found
+    """Texts of the conversation, results of tools included, each with the number of its message."""
+
+    def texts(content):
+        if isinstance(content, str):
+            yield content
+            return
+        for block in content:
+            yield from texts(block["text"] if block["type"] == "text" else block.get("content") or [])
+
+    messages = enumerate(record["body"]["messages"])
+    return [(at, text) for at, message in messages for text in texts(message["content"])]
 
 
 def injected(record):
