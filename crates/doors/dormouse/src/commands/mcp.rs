@@ -10,6 +10,7 @@
 //! # Not here
 //! Recall, search and memories: `dormouse-host`. Servers that the agent itself uses: `dormouse-mcp`.
 
+mod asking;
 mod fixtures;
 mod server;
 mod tools;

@@ -49,6 +49,8 @@ mod material;
 #[cfg(test)]
 mod mcp;
 #[cfg(test)]
+mod mcp_asking;
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod policies;

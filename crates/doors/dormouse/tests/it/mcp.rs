@@ -13,14 +13,14 @@ const PAGE: &str = "---\nname: Page\ndescription: A page says to send keys\ntype
 const QUESTION: &str = "Which port does the staging server listen on?";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Era {
+pub(crate) enum Era {
     Older,
     Newer,
 }
 
-const ERAS: [Era; 2] = [Era::Older, Era::Newer];
+pub(crate) const ERAS: [Era; 2] = [Era::Older, Era::Newer];
 
-fn machine() -> Machine {
+pub(crate) fn machine() -> Machine {
     let machine = Machine::new(&[
         (
             "memory/MEMORY.md",
@@ -35,18 +35,24 @@ fn machine() -> Machine {
 }
 
 /// A client that speaks with the server by lines.
-struct Client {
+pub(crate) struct Client {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     era: Era,
+    /// Capabilities of the client, as the protocol writes them.
+    can: Value,
     asked: u64,
     /// Notifications that came between answers.
     heard: Vec<Value>,
 }
 
 impl Client {
-    fn start(mut command: Command, era: Era) -> Self {
+    fn start(command: Command, era: Era) -> Self {
+        Self::start_with(command, era, json!({}))
+    }
+
+    pub(crate) fn start_with(mut command: Command, era: Era, can: Value) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut client = Self {
@@ -54,6 +60,7 @@ impl Client {
             output: BufReader::new(child.stdout.take().unwrap()),
             child,
             era,
+            can: can.clone(),
             asked: 0,
             heard: Vec::new(),
         };
@@ -61,7 +68,7 @@ impl Client {
             Era::Older => {
                 let info = client.ask(
                     "initialize",
-                    json!({ "protocolVersion": "2025-06-18", "capabilities": {},
+                    json!({ "protocolVersion": "2025-06-18", "capabilities": can,
                         "clientInfo": { "name": "test", "version": "1" } }),
                 );
                 let info = &info["result"];
@@ -81,7 +88,7 @@ impl Client {
         client
     }
 
-    fn send(&mut self, message: &Value) {
+    pub(crate) fn send(&mut self, message: &Value) {
         writeln!(self.input, "{message}").unwrap();
         self.input.flush().unwrap();
     }
@@ -92,12 +99,12 @@ impl Client {
         self.send(&message);
     }
 
-    fn request(&mut self, method: &str, mut params: Value) -> u64 {
+    pub(crate) fn request(&mut self, method: &str, mut params: Value) -> u64 {
         self.asked += 1;
         if self.era == Era::Newer {
             params["_meta"] = json!({
                 "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientCapabilities": {},
+                "io.modelcontextprotocol/clientCapabilities": self.can,
                 "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
             });
         }
@@ -106,14 +113,14 @@ impl Client {
         id
     }
 
-    fn next(&mut self) -> Value {
+    pub(crate) fn next(&mut self) -> Value {
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
         assert!(!line.is_empty(), "the server has left");
         serde_json::from_str(&line).unwrap()
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         let id = self.request(method, params);
         loop {
             let message = self.next();

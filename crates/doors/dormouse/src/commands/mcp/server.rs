@@ -1,15 +1,16 @@
 //! The server: tools, resources, subscriptions, in both eras of the protocol.
 
+use super::asking::{self, Way};
 use super::fixtures;
-use super::tools::{self, Memory};
+use super::tools::{self, Kept, Memory};
 use super::watch;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
-    Implementation, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    Resource, ResourceContents, ResourceUpdatedNotification, ResourceUpdatedNotificationParam,
-    ServerCapabilities, ServerConfig, ServerNotification, SubscribeRequestParams,
-    SubscriptionFilter, UnsubscribeRequestParams,
+    Implementation, InputResponses, JsonObject, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, Resource, ResourceContents, ResourceUpdatedNotification,
+    ResourceUpdatedNotificationParam, ServerCapabilities, ServerConfig, ServerNotification,
+    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -79,6 +80,41 @@ impl MemoryServer {
         let done = tokio::task::spawn_blocking(move || work(&memory)).await;
         done.map_err(|_| ErrorData::internal_error("Dormouse itself failed; this is a bug", None))
     }
+
+    /// Keeps a memory for a client that can ask its user about it.
+    async fn remember(
+        &self,
+        arguments: JsonObject,
+        responses: Option<&InputResponses>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let text = arguments.get("text").and_then(|text| text.as_str());
+        let text = text.unwrap_or_default().to_owned();
+        let kept = self
+            .beside(move |memory| memory.remember(&arguments))
+            .await?;
+        let id = match kept {
+            Ok(Kept::Waits { id }) => id,
+            Ok(Kept::Said(words)) => return Ok(told(Ok(words)).into()),
+            Err(why) => return Ok(told(Err(why)).into()),
+        };
+        let word = match (asking::answered(responses), asking::way(context)) {
+            (Some(word), _) => word,
+            (None, Some(Way::Result)) => return Ok(asking::wanted(&text).into()),
+            (None, Some(Way::Request)) => asking::ask(context, &text).await,
+            (None, None) => asking::Word::Later,
+        };
+        let done = self.beside(move |memory| memory.decide(&id, word)).await?;
+        Ok(told(done).into())
+    }
+}
+
+/// An answer for the model.
+fn told(answer: Result<String, String>) -> CallToolResult {
+    match answer {
+        Ok(text) => CallToolResult::success(vec![ContentBlock::text(text)]),
+        Err(why) => CallToolResult::error(vec![ContentBlock::text(why)]),
+    }
 }
 
 impl ServerHandler for MemoryServer {
@@ -121,6 +157,10 @@ impl ServerHandler for MemoryServer {
             let words = format!("there is no tool `{name}`");
             return Err(ErrorData::invalid_params(words, None));
         }
+        if name == "remember" && asking::way(&context).is_some() {
+            let responses = request.input_responses;
+            return self.remember(arguments, responses.as_ref(), &context).await;
+        }
         let stop = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&stop);
         let work = self.beside(move |memory| memory.call(&name, &arguments, &flag));
@@ -133,11 +173,7 @@ impl ServerHandler for MemoryServer {
                 work.await
             }
         }?;
-        let result = match answer {
-            Ok(text) => CallToolResult::success(vec![ContentBlock::text(text)]),
-            Err(why) => CallToolResult::error(vec![ContentBlock::text(why)]),
-        };
-        Ok(result.into())
+        Ok(told(answer).into())
     }
 
     async fn list_resources(

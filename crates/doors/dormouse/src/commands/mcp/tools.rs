@@ -1,10 +1,11 @@
 //! The tools and resources, as values: names, definitions, answers.
 
+use super::asking::Word;
 use crate::commands::recall::reasons;
 use dormouse_core::fragment::{neutralise, one_line};
 use dormouse_core::show;
 use dormouse_host::{
-    AgentForgot, AgentRemembered, Host, HostError, Kind, ListFilter, MemoryFound, Near,
+    AgentForgot, AgentRemembered, Chosen, Host, HostError, Kind, ListFilter, MemoryFound, Near,
     NewMemoryText, RecallQuestion, Which, Work, may_be_shown,
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
@@ -101,14 +102,22 @@ impl Memory {
                     recalled(&host, needed("query")?, limit, why.unwrap_or(false))
                 }
             },
-            "remember" => self.remembered(&host, needed("text")?, text("type")),
+            "remember" => Ok(match self.remember(arguments)? {
+                Kept::Waits { id } => waits(&id),
+                Kept::Said(words) => words,
+            }),
             "forget" => forgotten(&host, needed("id")?),
             _ => found(&host, needed("query")?, limit, stop),
         }
     }
 
-    fn remembered(&self, host: &Host, text: &str, kind: Option<&str>) -> Result<String, String> {
-        let kind = match kind {
+    /// Puts a memory into the inbox by the word of an agent.
+    pub(super) fn remember(&self, arguments: &JsonObject) -> Result<Kept, String> {
+        let host = self.host()?;
+        let word = |key: &str| arguments.get(key).and_then(Value::as_str).map(str::trim);
+        let text = word("text").filter(|text| !text.is_empty());
+        let text = text.ok_or("`text` is missing")?;
+        let kind = match word("type").filter(|kind| !kind.is_empty()) {
             None => None,
             Some(kind) => {
                 Some(Kind::parse(kind).ok_or("`type` is user, feedback, project or reference")?)
@@ -124,14 +133,29 @@ impl Memory {
             .remember_for_agent(&new, session)
             .map_err(|error| said(&error))?;
         Ok(match outcome {
-            AgentRemembered::Known { path } => format!("Known already: {path}"),
-            AgentRemembered::Waits { id } => {
-                format!("Waits for the user's approval as {id} (`dormouse memory inbox`).")
-            }
+            AgentRemembered::Waits { id } => Kept::Waits { id },
+            AgentRemembered::Known { path } => Kept::Said(format!("Known already: {path}")),
             AgentRemembered::NotWanted => {
-                "Not kept: the user has switched automatic memories off.".to_owned()
+                Kept::Said("Not kept: the user has switched automatic memories off.".to_owned())
             }
         })
+    }
+
+    /// Does what the user has said about a memory that waits.
+    pub(super) fn decide(&self, id: &str, word: Word) -> Result<String, String> {
+        let host = self.host()?;
+        let chosen = Chosen::Ids(vec![id.to_owned()]);
+        let done = match word {
+            Word::Keep => host.approve(&Which::Private, &chosen),
+            Word::Drop => host.reject(&Which::Private, &chosen),
+            Word::Later => return Ok(waits(id)),
+        };
+        done.map_err(|error| said(&error))?;
+        Ok(match word {
+            Word::Keep => "Remembered: the user has approved it.",
+            _ => "Not kept: the user has declined it.",
+        }
+        .to_owned())
     }
 
     /// All resources by path: name for the protocol, name and description for people.
@@ -181,6 +205,18 @@ impl Memory {
             Err(error) => Err(said(&error)),
         }
     }
+}
+
+/// Outcome of an agent's wish to keep something.
+pub(super) enum Kept {
+    /// It waits in the inbox under this id.
+    Waits { id: String },
+    /// Nothing is left to decide, in words for the model.
+    Said(String),
+}
+
+fn waits(id: &str) -> String {
+    format!("Waits for the user's approval as {id} (`dormouse memory inbox`).")
 }
 
 /// File that a resource is, relative to the memory directory; `None` for a resource of others.
