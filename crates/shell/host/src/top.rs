@@ -120,16 +120,19 @@ struct StatusWindow {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 struct StatusUsage {
-    input_tokens: u64,
-    cache_creation_input_tokens: u64,
-    cache_read_input_tokens: u64,
+    #[serde(rename = "input_tokens")]
+    input: u64,
+    #[serde(rename = "cache_creation_input_tokens")]
+    written: u64,
+    #[serde(rename = "cache_read_input_tokens")]
+    read: u64,
 }
 
 impl StatusUsage {
     const fn prompt(self) -> u64 {
-        self.input_tokens
-            .saturating_add(self.cache_creation_input_tokens)
-            .saturating_add(self.cache_read_input_tokens)
+        self.input
+            .saturating_add(self.written)
+            .saturating_add(self.read)
     }
 }
 
@@ -204,9 +207,9 @@ impl Host {
             session.used_tokens = Some(usage.prompt());
             session.cache_hit_rate = session.cache_hit_rate.or_else(|| {
                 let sum = TokenUsage {
-                    input: Tokens(usage.input_tokens),
-                    cache_read: Tokens(usage.cache_read_input_tokens),
-                    cache_write_5m: Tokens(usage.cache_creation_input_tokens),
+                    input: Tokens(usage.input),
+                    cache_read: Tokens(usage.read),
+                    cache_write_5m: Tokens(usage.written),
                     ..TokenUsage::default()
                 };
                 let mut one = UsageSum::default();
@@ -252,10 +255,8 @@ impl Host {
                 match &event.what {
                     LogWork::Response {
                         key, model, usage, ..
-                    } => {
-                        if seen.insert(key.clone()) {
-                            spent.count(*usage, models.lookup(model).info.cost(usage));
-                        }
+                    } if seen.insert(key.clone()) => {
+                        spent.count(*usage, models.lookup(model).info.cost(usage));
                     }
                     // Layers of sub-agents do not touch this prompt.
                     work if number == 0 => {

@@ -10,7 +10,7 @@
 //! The answers, and the work: `dormouse-host`.
 
 use crate::app::App;
-use crate::error::{Failure, Outcome};
+use crate::error::Outcome;
 use dormouse_host::{GuestAnswer, GuestEvent, GuestMoment};
 use serde_json::json;
 use std::ffi::OsString;
@@ -126,10 +126,10 @@ fn work(app: &mut App) -> Outcome {
         for task in host.spooled()? {
             host.begin_spooled(&task)?;
             // A task that fails is not tried again: what it leaves undone is found by the next.
-            let _worked: Result<(), Failure> = task
-                .host(&app.system, app.given_settings())
-                .and_then(|host| host.work_off(&task))
-                .map_err(Failure::from);
+            let opened = task.host(&app.system, app.given_settings());
+            if let Ok(own) = opened {
+                let _worked = own.work_off(&task);
+            }
             host.end_spooled(&task)?;
         }
         // Released before the last look: a task that came meanwhile found the lock held.

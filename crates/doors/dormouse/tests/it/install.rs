@@ -1,7 +1,7 @@
 //! `dormouse install` and `uninstall`: settings of other programs, changed and restored.
 
 use crate::program::Machine;
-use dormouse_system::{Files as _, RealFiles};
+use dormouse_system::{Access, Files as _, RealFiles};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -206,13 +206,14 @@ fn a_link_is_followed_and_permissions_stay() {
     let target = machine.home().join("dotfiles/qwen.json");
     let private = std::fs::Permissions::from_mode(0o640);
     std::fs::set_permissions(&target, private).unwrap();
-    std::fs::create_dir(machine.home().join(".qwen")).unwrap();
+    let folder = machine.home().join(".qwen");
+    RealFiles.create_dir_all(&folder, Access::Private).unwrap();
     symlink(&target, machine.home().join(".qwen/settings.json")).unwrap();
     machine.stdout("install qwen");
     assert!(machine.read("dotfiles/qwen.json").contains("dormouse"));
     let facts = std::fs::symlink_metadata(machine.home().join(".qwen/settings.json")).unwrap();
     assert!(facts.file_type().is_symlink());
-    let mode = std::fs::metadata(&target).unwrap().permissions().mode();
+    let mode = RealFiles.metadata(&target).unwrap().mode.unwrap();
     assert_eq!(mode & 0o777, 0o640);
     machine.stdout("uninstall qwen");
     assert_eq!(machine.read("dotfiles/qwen.json"), "{}\n");

@@ -49,10 +49,10 @@ pub(crate) struct Client {
 
 impl Client {
     fn start(command: Command, era: Era) -> Self {
-        Self::start_with(command, era, json!({}))
+        Self::start_with(command, era, &json!({}))
     }
 
-    pub(crate) fn start_with(mut command: Command, era: Era, can: Value) -> Self {
+    pub(crate) fn start_with(mut command: Command, era: Era, can: &Value) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut client = Self {

@@ -44,7 +44,8 @@ fn transcript(machine: &Machine) -> String {
                 "content": [{ "type": "text", "text": "go on" }] },
         }),
     ];
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    let text = format!("{}\n", lines.join("\n"));
     let file = format!(".claude/projects/{slug}/one.jsonl");
     machine.write(&file, &text);
     file

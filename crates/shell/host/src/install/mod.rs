@@ -38,7 +38,7 @@ use std::time::Duration;
 
 /// Longest time for a command of a client. They need less than a second; a first start on a slow disk
 /// may take some.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Steps of an installation, before any is taken.
 #[derive(Debug, Default)]
@@ -279,30 +279,28 @@ impl Host {
             // A link is followed once and then replaced by nothing: its target is the file.
             let path = files.real_path(file).unwrap_or_else(|_| file.clone());
             let notation = slot.map_or(Notation::Json, |slot| slot.notation);
-            let at = match receipt.files.iter().position(|known| known.path == path) {
-                Some(at) => at,
-                None => {
-                    let before = self.text(&path)?;
-                    let backup = before.as_ref().map(|_| self.backup_of(&path));
-                    shown.push(ClientFile {
-                        path: path.display().to_string(),
-                        backup: backup.as_ref().map(|path| path.display().to_string()),
-                        restored: false,
-                        after: before.clone(),
-                        before,
-                    });
-                    receipt.folders.extend(missing_folders(files, &path));
-                    receipt.files.push(ChangedFile {
-                        path: path.clone(),
-                        toml: notation == Notation::Toml,
-                        backup,
-                        entries: Vec::new(),
-                        made: Vec::new(),
-                        by_client: false,
-                    });
-                    receipt.files.len() - 1
-                }
-            };
+            let known = receipt.files.iter().position(|known| known.path == path);
+            let at = known.unwrap_or(receipt.files.len());
+            if known.is_none() {
+                let before = self.text(&path)?;
+                let backup = before.as_ref().map(|_| self.backup_of(&path));
+                shown.push(ClientFile {
+                    path: path.display().to_string(),
+                    backup: backup.as_ref().map(|path| path.display().to_string()),
+                    restored: false,
+                    after: before.clone(),
+                    before,
+                });
+                receipt.folders.extend(missing_folders(files, &path));
+                receipt.files.push(ChangedFile {
+                    path: path.clone(),
+                    toml: notation == Notation::Toml,
+                    backup,
+                    entries: Vec::new(),
+                    made: Vec::new(),
+                    by_client: false,
+                });
+            }
             let (changed, shown) = (&mut receipt.files[at], &mut shown[at]);
             let refused = |refusal: EditRefusal| InstallError::Refused {
                 file: file.clone(),

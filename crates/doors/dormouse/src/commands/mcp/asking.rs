@@ -24,7 +24,7 @@ const QUESTION: &str = "approve";
 const SHOWN: usize = 600;
 /// Longest wait for the user in the older era, in which the call stays open. Clients give a call up
 /// after one to some minutes by themselves.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_mins(5);
 
 /// The user's word on a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
