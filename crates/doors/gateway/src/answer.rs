@@ -205,7 +205,9 @@ impl Shared {
             };
             tap = Some(Tap::start(Arc::clone(&self), sent));
         }
-        let sending = self.upstream.send(parts.method, &path, passed, prepared.body);
+        let sending = self
+            .upstream
+            .send(parts.method, &path, passed, prepared.body);
         let failed = |refusal| {
             if let Some(tap) = &tap {
                 tap.end(Ended::NoReply);

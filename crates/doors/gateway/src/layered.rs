@@ -78,8 +78,13 @@ impl Shared {
         headers: HeaderMap,
     ) -> Option<Observed> {
         let asking = async {
-            let sent = self.upstream.send(Method::POST, path, headers, question).await;
-            let reply = sent.inspect_err(|why| tracing::info!(why, "no summary")).ok()?;
+            let sent = self
+                .upstream
+                .send(Method::POST, path, headers, question)
+                .await;
+            let reply = sent
+                .inspect_err(|why| tracing::info!(why, "no summary"))
+                .ok()?;
             let (head, mut body) = reply.into_parts();
             let mut bytes = BytesMut::new();
             while let Some(frame) = body.frame().await {

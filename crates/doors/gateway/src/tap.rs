@@ -108,7 +108,9 @@ async fn observe(shared: Arc<Shared>, sent: Sent, mut news: UnboundedReceiver<Ne
     let observed = observer.and_then(Observer::end);
     // Figures of a broken answer are those of the prompt, too; only a whole one is learnt from.
     let usage = observed.as_ref().map(|observed| observed.usage);
-    let is_whole = observed.as_ref().is_some_and(|observed| observed.stop.is_some());
+    let is_whole = observed
+        .as_ref()
+        .is_some_and(|observed| observed.stop.is_some());
     let untouched = sent.expected.as_ref().zip(usage.as_ref());
     let untouched = untouched.and_then(|(expected, usage)| expected.untouched(usage));
     let exchange = Exchange {

@@ -38,6 +38,8 @@ pub(crate) enum Kind {
     Thinking,
     ToolUse,
     ToolResult,
+    /// The provider's own summary, which must stay where it is.
+    Compaction,
     Other,
 }
 
@@ -66,8 +68,6 @@ pub(crate) struct Part {
     pub(crate) is_error: bool,
     /// True if a marker stands on the block or within it.
     pub(crate) is_marked: bool,
-    /// True for the provider's own summary, which must stay where it is.
-    is_compaction: bool,
     /// True if the API lets a marker stand on it.
     pub(crate) takes_marker: bool,
 }
@@ -158,7 +158,10 @@ impl Body {
         for (name, member) in [
             ("thread", wire.thread),
             ("compaction", wire.compaction),
-            ("context_management", wire.context_management.filter(compacts)),
+            (
+                "context_management",
+                wire.context_management.filter(compacts),
+            ),
         ] {
             if member.is_some_and(|member| member.get() != "null") {
                 return Err(NotDivided::Member(name));
@@ -174,7 +177,10 @@ impl Body {
         for raw in list {
             turns.push(turn(bytes, raw, &mut parts)?);
         }
-        if parts.iter().any(|part: &Part| part.is_compaction) {
+        if parts
+            .iter()
+            .any(|part: &Part| part.kind == Kind::Compaction)
+        {
             return Err(NotDivided::Member("compaction"));
         }
         let outside: Vec<&str> = [wire.tools, wire.system]
@@ -182,14 +188,20 @@ impl Body {
             .flatten()
             .map(RawValue::get)
             .collect();
-        let in_outside = outside.iter().map(|text| count(text.as_bytes())).sum::<usize>();
+        let in_outside = outside
+            .iter()
+            .map(|text| count(text.as_bytes()))
+            .sum::<usize>();
         let automatic = wire
             .cache_control
             .is_some_and(|marker| marker.get() != "null");
         let marked = parts.iter().rev().find(|part: &&Part| part.is_marked);
-        let marker = marked
-            .and_then(|part| marker_in(&part.raw))
-            .or_else(|| outside.iter().rev().find_map(|text| marker_in(text.as_bytes())));
+        let marker = marked.and_then(|part| marker_in(&part.raw)).or_else(|| {
+            outside
+                .iter()
+                .rev()
+                .find_map(|text| marker_in(text.as_bytes()))
+        });
         let limit = wire.max_tokens.and_then(|raw| {
             let value = raw.get().parse().ok()?;
             Some((place(raw), value))
@@ -226,13 +238,19 @@ impl Body {
 
     /// Index of the first part that no answer follows: the newest words and results.
     pub(crate) fn round(&self) -> usize {
-        let answers = self.turns.iter().rposition(|turn| turn.role == Role::Assistant);
+        let answers = self
+            .turns
+            .iter()
+            .rposition(|turn| turn.role == Role::Assistant);
         answers.map_or(0, |at| self.turns[at].parts.end)
     }
 
     /// Index of the first part of the newest answer; the end of the history without one.
     pub(crate) fn last_answer(&self) -> usize {
-        let answers = self.turns.iter().rposition(|turn| turn.role == Role::Assistant);
+        let answers = self
+            .turns
+            .iter()
+            .rposition(|turn| turn.role == Role::Assistant);
         answers.map_or(self.parts.len(), |at| self.turns[at].parts.start)
     }
 
@@ -282,7 +300,6 @@ fn turn(body: &Bytes, raw: &RawValue, parts: &mut Vec<Part>) -> Result<Turn, ser
             tool: None,
             is_error: false,
             is_marked: false,
-            is_compaction: false,
             takes_marker: content.len() > 2,
         });
     } else {
@@ -310,6 +327,7 @@ fn part(body: &Bytes, raw: &RawValue) -> Result<Part, serde_json::Error> {
         Some("thinking" | "redacted_thinking") => Kind::Thinking,
         Some("tool_use") => Kind::ToolUse,
         Some("tool_result") => Kind::ToolResult,
+        Some("compaction") => Kind::Compaction,
         _ => Kind::Other,
     };
     let call = match kind {
@@ -317,7 +335,6 @@ fn part(body: &Bytes, raw: &RawValue) -> Result<Part, serde_json::Error> {
         Kind::ToolResult => wire.tool_use_id.0,
         _ => None,
     };
-    let is_compaction = wire.kind.0.as_deref() == Some("compaction");
     let is_blank = wire.text.is_none_or(|text| text.get().len() <= 2);
     Ok(Part {
         kind,
@@ -326,11 +343,10 @@ fn part(body: &Bytes, raw: &RawValue) -> Result<Part, serde_json::Error> {
         tool: wire.name.0.map(std::borrow::Cow::into_owned),
         is_error: wire.is_error.is_some_and(|flag| flag.get() == "true"),
         is_marked: memmem::find(raw.get().as_bytes(), MARKER).is_some(),
-        is_compaction,
         takes_marker: match kind {
             Kind::Text => !is_blank,
             Kind::ToolUse | Kind::ToolResult => true,
-            Kind::Thinking | Kind::Other => false,
+            Kind::Thinking | Kind::Compaction | Kind::Other => false,
         },
     })
 }

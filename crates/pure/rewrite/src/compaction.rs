@@ -10,7 +10,9 @@ use crate::markers::place;
 use crate::plan::{Model, Save, Surroundings, estimate, prefix};
 use crate::transcript::transcript;
 use bytes::Bytes;
-use dormouse_context::compaction::{GateError, History, Part, Parts, directive, extract, summary_of};
+use dormouse_context::compaction::{
+    GateError, History, Part, Parts, directive, extract, summary_of,
+};
 use dormouse_context::conversation::Conversation;
 use dormouse_context::evidence;
 use dormouse_context::target::Target;
@@ -79,7 +81,12 @@ pub(crate) fn cut(
         let is_cut = turn.role == Role::Assistant || (turn.role == Role::User && !answers);
         is_cut && start > sent.start && (start <= answer || start >= body.round())
     };
-    let cuts: Vec<usize> = body.turns.iter().filter(begins).map(|turn| turn.parts.start).collect();
+    let cuts: Vec<usize> = body
+        .turns
+        .iter()
+        .filter(begins)
+        .map(|turn| turn.parts.start)
+        .collect();
     if cuts.iter().all(|at| *at > answer) {
         return Err(NoCompaction::AllStays);
     }
@@ -103,7 +110,9 @@ pub(crate) fn cut(
     }
     let free_cuts: Vec<usize> = free_cuts.collect();
     let first = free_cuts.iter().copied().find(|at| fits(*at));
-    first.or(free_cuts.last().copied()).ok_or(NoCompaction::AllStays)
+    first
+        .or(free_cuts.last().copied())
+        .ok_or(NoCompaction::AllStays)
 }
 
 /// The request for a summary, in the bytes of the request before it.
@@ -166,7 +175,9 @@ pub fn boundary(
     answer: &[Block],
     around: &Surroundings<'_>,
 ) -> Result<Compaction, NoCompaction> {
-    let text = answer.iter().filter(|block| block.kind() == dormouse_core::block::BlockKind::Text);
+    let text = answer
+        .iter()
+        .filter(|block| block.kind() == dormouse_core::block::BlockKind::Text);
     let text: Vec<String> = text.filter_map(Block::readable_text).collect();
     let called = |block: &Block| block.kind() == dormouse_core::block::BlockKind::ToolUse;
     if answer.iter().any(called) {
@@ -192,7 +203,10 @@ pub fn without_model(
     let sent = line.sent(body, seen);
     let gone = folded(body, sent.start..ask.cut, around);
     let segments = gone.view().segments();
-    let earlier = sent.boundary.as_ref().map(|boundary| boundary.summary.as_str());
+    let earlier = sent
+        .boundary
+        .as_ref()
+        .map(|boundary| boundary.summary.as_str());
     let summary = extract(segments.iter(), earlier, OFFLINE, gone.bytes_per_token());
     composed(body, seen, line, ask, (&summary, None), around)
 }
@@ -267,7 +281,8 @@ fn front(
     let chronicle = &all.state().chronicle;
     let settings = &around.rules.compact;
     let room = |limit: Tokens| Tokens(limit.get() / part);
-    let section = evidence::user_messages(chronicle, room(settings.user_messages), bytes, |_| false);
+    let section =
+        evidence::user_messages(chronicle, room(settings.user_messages), bytes, |_| false);
     let exact: Vec<Seq> = section
         .accounted
         .iter()
@@ -293,7 +308,10 @@ fn front(
 fn folded(body: &Body, range: Range<usize>, around: &Surroundings<'_>) -> Conversation {
     let mut conversation = Conversation::new(Target::new(around.models, &body.model));
     let mut parent: Option<RecordId> = None;
-    let turns = body.turns.iter().filter(|turn| range.contains(&turn.parts.start));
+    let turns = body
+        .turns
+        .iter()
+        .filter(|turn| range.contains(&turn.parts.start));
     for (number, turn) in (1_u64..).zip(turns) {
         let parts = body.parts.get(turn.parts.clone()).unwrap_or_default();
         let blocks: Vec<Block> = parts.iter().filter_map(crate::body::Part::block).collect();

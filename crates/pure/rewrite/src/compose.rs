@@ -28,33 +28,49 @@ pub struct Composed {
     pub rates: Rates,
 }
 
-/// Layers that made a prompt what it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Acts {
+/// A layer that changes a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
     /// Results are files that were never shown whole.
-    pub offload: bool,
+    Offload,
     /// Results are distillates, or will be.
-    pub distil: bool,
+    Distil,
     /// The beginning is a summary.
-    pub compaction: bool,
+    Compaction,
     /// Markers are not the client's.
-    pub markers: bool,
+    Markers,
 }
 
+/// Layers that made a prompt what it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Acts(Vec<Act>);
+
 impl Acts {
+    /// No layer.
+    pub const NONE: Self = Self(Vec::new());
+
+    /// True if this layer acted.
+    pub fn has(&self, act: Act) -> bool {
+        self.0.contains(&act)
+    }
+
+    /// True if none acted: the bytes are the client's.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The names of the layers; `on` if none of them acted.
-    pub fn words(self) -> String {
-        let names = [
-            (self.offload, "offload"),
-            (self.distil, "distil"),
-            (self.compaction, "compaction"),
-            (self.markers, "markers"),
-        ];
-        let names: Vec<&str> = names.iter().filter(|(acted, _)| *acted).map(|(_, name)| *name).collect();
-        if names.is_empty() {
+    pub fn words(&self) -> String {
+        if self.0.is_empty() {
             return "on".to_owned();
         }
-        names.join(", ")
+        let name = |act: &Act| match act {
+            Act::Offload => "offload",
+            Act::Distil => "distil",
+            Act::Compaction => "compaction",
+            Act::Markers => "markers",
+        };
+        self.0.iter().map(name).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -70,13 +86,15 @@ pub fn compose(
     let marks = place(body, &sent, line, due, body.len());
     let bytes = around.models.lookup(&body.model).info.bytes_per_token;
     let form = |form: Form| sent.stand_ins.values().any(|one| one.form == form);
-    let acts = Acts {
-        offload: form(Form::Offloaded),
-        distil: form(Form::Distilled) || !due.is_empty(),
-        compaction: sent.boundary.is_some(),
-        markers: marks.are_ours,
-    };
-    let sent_body = if acts == Acts::default() {
+    let acts = [
+        (form(Form::Offloaded), Act::Offload),
+        (form(Form::Distilled) || !due.is_empty(), Act::Distil),
+        (sent.boundary.is_some(), Act::Compaction),
+        (marks.are_ours, Act::Markers),
+    ];
+    let acts = acts.iter().filter(|(acted, _)| *acted);
+    let acts = Acts(acts.map(|(_, act)| *act).collect());
+    let sent_body = if acts.is_empty() {
         body.bytes.clone()
     } else {
         with_messages(body, &messages(body, &sent, &marks, body.len(), None))
@@ -116,7 +134,10 @@ pub(crate) fn messages(
             list.block(Role::User, &marked(block.as_bytes(), is_marked, marks));
         }
         // Instructions that the client gave on the way stay in force.
-        let before = body.turns.iter().filter(|turn| turn.parts.end <= sent.start);
+        let before = body
+            .turns
+            .iter()
+            .filter(|turn| turn.parts.end <= sent.start);
         for turn in before.filter(|turn| turn.role == Role::System) {
             list.turn(&turn.raw);
         }

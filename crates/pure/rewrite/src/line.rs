@@ -179,14 +179,17 @@ impl Line {
         }
         let many = self.due.len().saturating_sub(MOST_DUE);
         self.due.drain(..many);
-        self.marked = marked.or(self.marked);
+        // Answers may come in another order than their requests were sent.
+        self.marked = self.marked.max(marked);
     }
 
     /// Results that are to be distilled and that no answer follows yet: those of a retry.
     pub fn unanswered(&self, body: &Body, seen: &Seen) -> Vec<Due> {
         let round = body.round();
         let open = self.due.iter().filter(|due| due.at >= round);
-        open.filter(|due| seen.digest(due.at) == Some(due.digest)).copied().collect()
+        open.filter(|due| seen.digest(due.at) == Some(due.digest))
+            .copied()
+            .collect()
     }
 
     /// True once a request of this conversation was answered.
@@ -213,7 +216,11 @@ impl Line {
     pub(crate) fn corrected(&self, estimate: Tokens) -> Tokens {
         let factor = self.last.as_ref().map_or(1.0, |last| {
             let (measured, estimated) = (figure(last.prompt), figure(last.estimate));
-            let factor = if estimated > 0.0 { measured / estimated } else { 1.0 };
+            let factor = if estimated > 0.0 {
+                measured / estimated
+            } else {
+                1.0
+            };
             factor.clamp(CORRECTION.0, CORRECTION.1)
         });
         tokens(figure(estimate) * factor)
@@ -270,7 +277,6 @@ impl Sent {
         self.boundary.is_some() || !self.stand_ins.is_empty()
     }
 }
-
 
 /// A count as a number; counts beyond 32 bits do not occur in prompts.
 pub(crate) fn figure(tokens: Tokens) -> f64 {

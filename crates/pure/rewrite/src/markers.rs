@@ -62,9 +62,13 @@ pub(crate) fn place(body: &Body, sent: &Sent, line: &Line, due: &[Due], end: usi
     let last = (sent.start..first_due).rev().find(takes);
     let front = sent.boundary.as_ref().map(|_| Mark::Front);
     marks.places.extend(last.map(Mark::Part).or(front));
-    let before = line.marked.filter(|at| takes(at) && *at >= sent.start && Some(*at) < last);
+    let before = line
+        .marked
+        .filter(|at| takes(at) && *at >= sent.start && Some(*at) < last);
     let second = before.map(Mark::Part).or(front);
-    marks.places.extend(second.filter(|second| !marks.places.contains(second)));
+    marks
+        .places
+        .extend(second.filter(|second| !marks.places.contains(second)));
     marks.places.truncate(room);
     marks
 }

@@ -7,7 +7,9 @@ use crate::results::Weighing;
 use crate::rules::Rules;
 use bytes::Bytes;
 use dormouse_context::clear::Measure;
-use dormouse_context::economy::{Figures, Means, Moment, Outlook, Prices, Rates, Situation, decide};
+use dormouse_context::economy::{
+    Figures, Means, Moment, Outlook, Prices, Rates, Situation, decide,
+};
 use dormouse_context::window::{Thresholds, Window};
 use dormouse_core::models::{BytesPerToken, ModelTable, ThinkingBinding};
 use dormouse_core::record::Calibration;
@@ -82,8 +84,15 @@ impl Model {
         let info = resolved.info;
         let betas = around.betas.iter().map(String::as_str);
         let window = Window::resolve(resolved, betas, None, &around.rules.window);
-        let hour = body.marker.as_ref().is_some_and(|marker| marker.contains("\"1h\""));
-        let ttl = if hour { CacheTtl::OneHour } else { CacheTtl::FiveMinutes };
+        let hour = body
+            .marker
+            .as_ref()
+            .is_some_and(|marker| marker.contains("\"1h\""));
+        let ttl = if hour {
+            CacheTtl::OneHour
+        } else {
+            CacheTtl::FiveMinutes
+        };
         Self {
             bytes: info.bytes_per_token,
             rates: Prices::of(info).rates(ttl, ttl),
@@ -149,7 +158,13 @@ pub fn plan(body: &Body, seen: &Seen, line: &Line, around: &Surroundings<'_>) ->
         weighing.fit(after - limit, &mut sent, &mut plan);
         used = line.corrected(estimate(body, &sent, model.bytes));
     }
-    weighing.weigh(&sent, used, outlook.requests_ahead(used), &mut plan);
+    // Behind a boundary the prompt grows from its short beginning again.
+    let carried = if plan.compact.is_some() {
+        after.min(used)
+    } else {
+        used
+    };
+    weighing.weigh(&sent, used, outlook.requests_ahead(carried), &mut plan);
     plan
 }
 
@@ -204,7 +219,9 @@ fn outlook(body: &Body, sent: &Sent, line: &Line, model: &Model, used: Tokens) -
         classic: model.thresholds.autocompact_target,
         in_use: line.in_use,
         means: Means::Full,
-        spent: line.spent.max(model.rates.write * crate::line::figure(used)),
+        spent: line
+            .spent
+            .max(model.rates.write * crate::line::figure(used)),
     };
     Outlook::new(&line.known, &model.rates, &figures)
 }
@@ -221,7 +238,10 @@ fn decision(
         CacheTtl::OneHour => 3_600_000,
         CacheTtl::FiveMinutes => 300_000,
     };
-    let cold = line.last.as_ref().is_some_and(|last| around.now.0 - last.at.0 > life);
+    let cold = line
+        .last
+        .as_ref()
+        .is_some_and(|last| around.now.0 - last.at.0 > life);
     let round = body.parts.get(body.round()..).unwrap_or_default();
     let moment = if cold {
         Moment::ColdCache

@@ -46,7 +46,10 @@ impl Weighing<'_> {
         for due in &self.line.due {
             let same = self.seen.digest(due.at) == Some(due.digest);
             // Unanswered as yet: a retry, or a branch that starts earlier.
-            if !same || due.at >= round || due.at < sent.start || sent.stand_ins.contains_key(&due.at)
+            if !same
+                || due.at >= round
+                || due.at < sent.start
+                || sent.stand_ins.contains_key(&due.at)
             {
                 continue;
             }
@@ -68,7 +71,14 @@ impl Weighing<'_> {
                 file: short.file.clone(),
                 text: short.text,
             });
-            self.replace(due.at, Form::Distilled, &short.block, short.file, sent, plan);
+            self.replace(
+                due.at,
+                Form::Distilled,
+                &short.block,
+                short.file,
+                sent,
+                plan,
+            );
         }
     }
 
@@ -86,7 +96,11 @@ impl Weighing<'_> {
             if tool == Tool::Read || self.is_ours(at) {
                 continue;
             }
-            let length = self.body.parts.get(at).map_or(0, |part| part.raw.len() as u64);
+            let length = self
+                .body
+                .parts
+                .get(at)
+                .map_or(0, |part| part.raw.len() as u64);
             if length > rules.limit(tool) {
                 self.preview(at, sent, plan);
             } else {
@@ -132,7 +146,12 @@ impl Weighing<'_> {
             return;
         }
         let open = self.open_results(sent);
-        let of_round = |at: usize| self.body.parts.get(at).map(|part| part.tokens(self.measure.bytes));
+        let of_round = |at: usize| {
+            self.body
+                .parts
+                .get(at)
+                .map(|part| part.tokens(self.measure.bytes))
+        };
         let behind: Tokens = (round..self.body.len())
             .filter(|at| !open.contains(at))
             .filter_map(of_round)
@@ -167,7 +186,11 @@ impl Weighing<'_> {
             }
         }
         // Words behind the results are sent unmarked once.
-        let unmarked = if self.body.automatic { self.rates.write } else { 1.0 };
+        let unmarked = if self.body.automatic {
+            self.rates.write
+        } else {
+            1.0
+        };
         let cost = (unmarked - self.rates.read) * crate::line::figure(behind);
         if gains.iter().map(|(_, _, gain)| gain).sum::<f64>() <= cost {
             return;
@@ -184,15 +207,17 @@ impl Weighing<'_> {
     fn open_results(&self, sent: &Sent) -> Vec<usize> {
         let round = self.body.round().max(sent.start);
         let parts = (round..).zip(self.body.parts.get(round..).unwrap_or_default());
-        let results = parts.filter(|(at, part)| {
-            part.kind == Kind::ToolResult && !sent.stand_ins.contains_key(at)
-        });
+        let results = parts
+            .filter(|(at, part)| part.kind == Kind::ToolResult && !sent.stand_ins.contains_key(at));
         results.map(|(at, _)| at).collect()
     }
 
     fn tool(&self, at: usize) -> Tool {
         let call = self.body.call_of(at);
-        Tool::of(call.and_then(|call| call.tool.as_deref()).unwrap_or_default())
+        Tool::of(
+            call.and_then(|call| call.tool.as_deref())
+                .unwrap_or_default(),
+        )
     }
 
     /// True if the call of a result names a file of ours: it was brought back on purpose.
@@ -287,6 +312,6 @@ fn text_of(part: &Part) -> Option<String> {
     match part.kind {
         Kind::ToolUse => Some(String::from_utf8_lossy(&part.raw).into_owned()),
         Kind::Text => part.block()?.readable_text(),
-        Kind::Thinking | Kind::ToolResult | Kind::Other => None,
+        Kind::Thinking | Kind::ToolResult | Kind::Compaction | Kind::Other => None,
     }
 }

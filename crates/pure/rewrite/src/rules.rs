@@ -48,7 +48,12 @@ impl Rules {
 
     /// True if results of such a tool may be distilled.
     pub(crate) fn distils(&self, tool: Tool, name: &str) -> bool {
-        let listed = |names: &str| self.distil.tools.iter().any(|one| one.eq_ignore_ascii_case(names));
+        let listed = |names: &str| {
+            self.distil
+                .tools
+                .iter()
+                .any(|one| one.eq_ignore_ascii_case(names))
+        };
         // The setting names our own shell; other clients have other names for theirs.
         self.distil.on && (listed(name) || (tool == Tool::Shell && listed("bash")))
     }

@@ -7,7 +7,11 @@ use std::ops::Range;
 /// Text of the turns that begin within a range of parts.
 pub(crate) fn transcript(body: &Body, range: &Range<usize>) -> String {
     let mut out = String::new();
-    for turn in body.turns.iter().filter(|turn| range.contains(&turn.parts.start)) {
+    for turn in body
+        .turns
+        .iter()
+        .filter(|turn| range.contains(&turn.parts.start))
+    {
         let who = match turn.role {
             Role::User => "user",
             Role::Assistant => "assistant",
@@ -26,9 +30,13 @@ pub(crate) fn transcript(body: &Body, range: &Range<usize>) -> String {
                     let input = String::from_utf8_lossy(&part.raw);
                     writeln!(out, "## call of {tool}\n{input}\n")
                 }
-                Kind::ToolResult | Kind::Text | Kind::Other => {
+                Kind::ToolResult | Kind::Text | Kind::Compaction | Kind::Other => {
                     let text = part.block().and_then(|block| block.readable_text());
-                    let head = if part.kind == Kind::ToolResult { "result" } else { who };
+                    let head = if part.kind == Kind::ToolResult {
+                        "result"
+                    } else {
+                        who
+                    };
                     match text {
                         Some(text) => writeln!(out, "## {head}\n{}\n", text.trim_end()),
                         None => Ok(()),

@@ -114,30 +114,7 @@ impl Figures {
             "Billed tokens by kind.",
             rows.to_vec(),
         );
-        let cost = vec![(String::new(), self.cost.to_decimal())];
-        family("cost_usd_total", "counter", "Cost by list prices.", cost);
-        let untouched = vec![(String::new(), self.untouched.to_decimal())];
-        family(
-            "cost_untouched_usd_total",
-            "counter",
-            "Estimated cost of the same requests without the layers.",
-            untouched,
-        );
-        if let Some(rewrites) = self.rewrites {
-            let rows = [
-                ("offload", rewrites.offloaded),
-                ("distil", rewrites.distilled),
-                ("compaction", rewrites.compacted),
-                ("not_saved", rewrites.unsaved),
-            ];
-            let rows = rows.map(|(kind, count)| (format!("{{kind=\"{kind}\"}}"), count.to_string()));
-            family(
-                "rewrites_total",
-                "counter",
-                "Rewrites of prompts by kind, and those given up because they could not be saved.",
-                rows.to_vec(),
-            );
-        }
+        self.cost_families(&mut family);
         family(
             "unread_replies_total",
             "counter",
@@ -171,6 +148,35 @@ impl Figures {
             one(self.kept),
         );
         text
+    }
+
+    /// Costs, with and without the layers, and the rewrites behind the difference.
+    fn cost_families(&self, family: &mut impl FnMut(&str, &str, &str, Vec<(String, String)>)) {
+        let cost = vec![(String::new(), self.cost.to_decimal())];
+        family("cost_usd_total", "counter", "Cost by list prices.", cost);
+        let untouched = vec![(String::new(), self.untouched.to_decimal())];
+        family(
+            "cost_untouched_usd_total",
+            "counter",
+            "Estimated cost of the same requests without the layers.",
+            untouched,
+        );
+        if let Some(rewrites) = self.rewrites {
+            let rows = [
+                ("offload", rewrites.offloaded),
+                ("distil", rewrites.distilled),
+                ("compaction", rewrites.compacted),
+                ("not_saved", rewrites.unsaved),
+            ];
+            let rows =
+                rows.map(|(kind, count)| (format!("{{kind=\"{kind}\"}}"), count.to_string()));
+            family(
+                "rewrites_total",
+                "counter",
+                "Rewrites of prompts by kind, and those given up because they could not be saved.",
+                rows.to_vec(),
+            );
+        }
     }
 }
 

@@ -95,12 +95,7 @@ impl Prepared {
     pub const fn untouched(body: Bytes) -> Self {
         Self {
             body,
-            acts: Acts {
-                offload: false,
-                distil: false,
-                compaction: false,
-                markers: false,
-            },
+            acts: Acts::NONE,
             beside: None,
             expected: None,
         }
@@ -127,11 +122,15 @@ impl Expected {
     /// Usage that the client's own prompt would have had: everything up to its last request read from
     /// the cache, the rest written. `None` if it was sent as it came.
     pub fn untouched(&self, usage: &TokenUsage) -> Option<TokenUsage> {
-        if self.composed.acts == Acts::default() {
+        if self.composed.acts.is_empty() {
             return None;
         }
         let before = self.slot.line().untouched().unwrap_or_default();
-        let now = corrected(self.composed.untouched, self.composed.estimate, usage.prompt());
+        let now = corrected(
+            self.composed.untouched,
+            self.composed.estimate,
+            usage.prompt(),
+        );
         Some(TokenUsage {
             cache_read: before.min(now),
             cache_write_5m: now - before.min(now),
@@ -199,7 +198,12 @@ pub struct Turn {
 
 impl Layers {
     /// Layers over a folder.
-    pub fn new(system: &System, folder: &Path, models: Arc<ModelTable>, settings: &Settings) -> Self {
+    pub fn new(
+        system: &System,
+        folder: &Path,
+        models: Arc<ModelTable>,
+        settings: &Settings,
+    ) -> Self {
         Self {
             lines: Lines::new(Arc::clone(&system.files), folder),
             rules: Rules::new(settings),
@@ -277,7 +281,10 @@ impl Request {
         let mut plan = plan(&self.body, &self.seen, &self.slot.line(), &self.around());
         tracing::debug!(conversation = %self.slot.conversation, reasons = ?plan.reasons, "planned");
         self.slot.line().in_use = plan.in_use;
-        let kept = self.layers.lines.keep(self.slot.conversation, &plan.saves, &plan.records);
+        let kept = self
+            .layers
+            .lines
+            .keep(self.slot.conversation, &plan.saves, &plan.records);
         match kept {
             Ok(()) => self.take(&plan),
             Err(error) => {
@@ -337,7 +344,7 @@ impl Request {
         drop(line);
         Prepared {
             body: composed.body.clone(),
-            acts: composed.acts,
+            acts: composed.acts.clone(),
             beside,
             expected: Some(Expected {
                 layers: self.layers,
@@ -372,9 +379,8 @@ impl Task {
             let line = request.slot.line();
             let (body, seen) = (&request.body, &request.seen);
             let around = request.around();
-            let by_model = whole.map(|answer| {
-                boundary(body, seen, &line, &self.ask, &answer.blocks, &around)
-            });
+            let by_model =
+                whole.map(|answer| boundary(body, seen, &line, &self.ask, &answer.blocks, &around));
             match by_model {
                 Some(Ok(made)) => Ok(made),
                 failed => {
@@ -406,7 +412,11 @@ impl Request {
             "compacted"
         );
         records.push(Record::Boundary(made.boundary));
-        match self.layers.lines.keep(self.slot.conversation, &saves, &records) {
+        match self
+            .layers
+            .lines
+            .keep(self.slot.conversation, &saves, &records)
+        {
             Ok(()) => {
                 let mut line = self.slot.line();
                 for record in records {

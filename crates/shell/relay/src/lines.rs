@@ -64,7 +64,9 @@ impl Lines {
     }
 
     fn file(&self, conversation: Chain) -> PathBuf {
-        self.folder.join("lines").join(format!("{conversation}.jsonl"))
+        self.folder
+            .join("lines")
+            .join(format!("{conversation}.jsonl"))
     }
 
     /// Folder of a conversation's results and histories.
@@ -86,10 +88,15 @@ impl Lines {
             turn: Arc::new(Semaphore::new(1)),
         });
         // Another request may have opened it meanwhile; that one counts.
-        let (_, slot) = held.entry(conversation).or_insert((newest + 1, slot)).clone();
+        let (_, slot) = held
+            .entry(conversation)
+            .or_insert((newest + 1, slot))
+            .clone();
         while held.len() > HELD {
             // One in use stays: what it learns must not be lost to a second copy.
-            let idle = held.iter().filter(|(_, (_, slot))| Arc::strong_count(slot) == 1);
+            let idle = held
+                .iter()
+                .filter(|(_, (_, slot))| Arc::strong_count(slot) == 1);
             let Some(oldest) = idle.min_by_key(|(_, (at, _))| *at).map(|(chain, _)| *chain) else {
                 break;
             };

@@ -215,10 +215,7 @@ pub(crate) fn cost_untouched(models: &ModelTable, entry: &Entry) -> Option<Usd> 
     let Some(untouched) = entry.untouched else {
         return cost(models, entry);
     };
-    models
-        .lookup(entry.model.as_deref()?)
-        .info
-        .cost(&untouched)
+    models.lookup(entry.model.as_deref()?).info.cost(&untouched)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

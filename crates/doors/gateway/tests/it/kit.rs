@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use dormouse_core::models::ModelTable;
-use dormouse_gateway::{ClientKeys, Gateway, Limits, Server, Upstream, serve};
 use dormouse_core::settings::Settings;
+use dormouse_gateway::{ClientKeys, Gateway, Limits, Server, Upstream, serve};
 use dormouse_relay::{BookReport, Layers, Relay, read_book};
 use dormouse_system::System;
 use http::{HeaderMap, Request, Response};

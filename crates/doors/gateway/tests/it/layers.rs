@@ -2,6 +2,7 @@
 
 use crate::kit::{Message, Options, Pieces, Recorder, Running, Speaks, post, send};
 use crate::kit::{SECRET, stream, streamed};
+use dormouse_system::{Access, Files as _, RealFiles};
 use http::Response;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -24,7 +25,9 @@ impl Appending {
     fn new(url: &str, words: usize) -> Self {
         Self {
             url: url.to_owned(),
-            messages: vec![json!({"role": "user", "content": "Keep the rule LIMA-58213. Go through all checks."})],
+            messages: vec![
+                json!({"role": "user", "content": "Keep the rule LIMA-58213. Go through all checks."}),
+            ],
             rng: 7,
             words,
             requests: 0,
@@ -35,7 +38,10 @@ impl Appending {
 
     fn body(&self) -> Value {
         let mut messages = self.messages.clone();
-        if let Some(last) = messages.last_mut().filter(|last| last["content"].is_array()) {
+        if let Some(last) = messages
+            .last_mut()
+            .filter(|last| last["content"].is_array())
+        {
             let blocks = last["content"].as_array_mut().unwrap();
             blocks.last_mut().unwrap()["cache_control"] = json!({"type": "ephemeral"});
         }
@@ -59,7 +65,12 @@ impl Appending {
         }
         let answer = reply.json();
         let usage = &answer["usage"];
-        let names = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"];
+        let names = [
+            "input_tokens",
+            "cache_creation_input_tokens",
+            "cache_read_input_tokens",
+            "output_tokens",
+        ];
         for (sum, name) in self.usage.iter_mut().zip(names) {
             *sum += usage[name].as_u64().unwrap_or(0);
         }
@@ -67,7 +78,9 @@ impl Appending {
         for block in answer["content"].as_array().unwrap() {
             if block["type"] == "tool_use" {
                 let text = self.output();
-                results.push(json!({"type": "tool_result", "tool_use_id": block["id"], "content": text}));
+                results.push(
+                    json!({"type": "tool_result", "tool_use_id": block["id"], "content": text}),
+                );
             }
         }
         if results.is_empty() {
@@ -76,18 +89,21 @@ impl Appending {
         }
         self.messages
             .push(json!({"role": "assistant", "content": answer["content"]}));
-        self.messages.push(json!({"role": "user", "content": results}));
+        self.messages
+            .push(json!({"role": "user", "content": results}));
         true
     }
 
     fn output(&mut self) -> String {
-        let mut text = String::new();
-        for at in 0..self.words {
-            self.rng = self.rng.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let lines = (0..self.words).map(|at| {
+            self.rng = self
+                .rng
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             let id = self.rng >> 40;
-            text.push_str(&format!("src/part_{at}/file_{id:06x}.rs: flushed after {id} ms\n"));
-        }
-        text
+            format!("src/part_{at}/file_{id:06x}.rs: flushed after {id} ms\n")
+        });
+        lines.collect()
     }
 
     /// Cost in tokens of uncached input.
@@ -178,7 +194,12 @@ fn answers(_: &Message) -> Response<Pieces> {
 }
 
 fn output(lines: usize, seed: usize) -> String {
-    let lines = (0..lines).map(|at| format!("part_{seed}/file_{:06}.rs: slow flush {at}", at * 7_919 + seed));
+    let lines = (0..lines).map(|at| {
+        format!(
+            "part_{seed}/file_{:06}.rs: slow flush {at}",
+            at * 7_919 + seed
+        )
+    });
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -233,7 +254,11 @@ async fn a_restarted_gateway_sends_the_same_bytes() {
     for at in 1..=LENGTHS.len() {
         let broken = bodies(&[at]).await;
         // The conversation's id is made with the secret of an installation.
-        assert_eq!(shape(&broken), shape(&unbroken), "restarted before request {at}");
+        assert_eq!(
+            shape(&broken),
+            shape(&unbroken),
+            "restarted before request {at}"
+        );
     }
 }
 
@@ -256,13 +281,16 @@ fn shape(bodies: &[Value]) -> Vec<String> {
 async fn headers_say_which_layers_acted_and_off_turns_them_off() {
     let upstream = Recorder::start(answers).await;
     let gateway = Running::with(&upstream.url(), on(None)).await;
-    let request = |lengths: &[usize]| post(&gateway.url(), "/v1/messages", history(lengths).to_string());
+    let request =
+        |lengths: &[usize]| post(&gateway.url(), "/v1/messages", history(lengths).to_string());
     let reply = send(Speaks::One, request(&[10])).await;
     assert_eq!(reply.header("x-dormouse-layers"), "markers");
     let reply = send(Speaks::One, request(&[10, 1_500])).await;
     assert_eq!(reply.header("x-dormouse-layers"), "offload, markers");
     let mut plain = request(&[10, 1_500, 1_500]);
-    plain.headers_mut().insert("dormouse-off", "1".parse().unwrap());
+    plain
+        .headers_mut()
+        .insert("dormouse-off", "1".parse().unwrap());
     let reply = send(Speaks::One, plain).await;
     assert_eq!(reply.header("x-dormouse-layers"), "off");
     let last = upstream.seen().pop().unwrap();
@@ -274,12 +302,20 @@ async fn a_disk_that_takes_nothing_costs_the_rewrite_and_nothing_else() {
     let upstream = Recorder::start(answers).await;
     let home = Arc::new(TempDir::new().unwrap());
     // Folders that cannot be made, as on a full disk; the book beside them goes on.
-    std::fs::write(home.path().join("results"), "in the way").unwrap();
-    std::fs::write(home.path().join("lines"), "in the way").unwrap();
+    for name in ["results", "lines"] {
+        let path = home.path().join(name);
+        RealFiles
+            .replace(&path, b"in the way", Access::Private)
+            .unwrap();
+    }
     let gateway = Running::with(&upstream.url(), on(Some(Arc::clone(&home)))).await;
     for turns in 0..=LENGTHS.len() {
         let body = history(&LENGTHS[..turns]);
-        let reply = send(Speaks::One, post(&gateway.url(), "/v1/messages", body.to_string())).await;
+        let reply = send(
+            Speaks::One,
+            post(&gateway.url(), "/v1/messages", body.to_string()),
+        )
+        .await;
         assert_eq!(reply.line, "200");
         let sent = upstream.seen().pop().unwrap().json();
         assert!(!sent.to_string().contains("<persisted-output>"));
@@ -288,7 +324,10 @@ async fn a_disk_that_takes_nothing_costs_the_rewrite_and_nothing_else() {
     let metrics = http::Request::get(format!("{}/metrics", gateway.url()));
     let metrics = metrics.body(http_body_util::Full::default()).unwrap();
     let text = String::from_utf8(send(Speaks::One, metrics).await.body.to_vec()).unwrap();
-    let line = text.lines().find(|line| line.contains("kind=\"not_saved\"")).unwrap();
+    let line = text
+        .lines()
+        .find(|line| line.contains("kind=\"not_saved\""))
+        .unwrap();
     assert!(!line.ends_with(" 0"), "{line}");
 }
 
@@ -326,6 +365,8 @@ async fn two_branches_at_once_are_both_answered() {
     let (one, two) = tokio::join!(send_one(vec![10, 1_500]), send_one(vec![10, 1_600]));
     assert_eq!((one.line.as_str(), two.line.as_str()), ("200", "200"));
     let seen = upstream.seen();
-    let offloaded = seen.iter().filter(|message| message.json().to_string().contains("results/"));
+    let offloaded = seen
+        .iter()
+        .filter(|message| message.json().to_string().contains("results/"));
     assert_eq!(offloaded.count(), 2);
 }

@@ -20,10 +20,18 @@ fn long(gateway: &mut Gateway, client: &mut Client, rounds: usize) -> Vec<crate:
 fn a_long_session_stays_short_and_keeps_the_users_words() {
     let (mut gateway, mut client) = (Gateway::new(), Client::new(RULE));
     let passed = long(&mut gateway, &mut client, 120);
-    assert!(gateway.line.boundaries() >= 3, "{}", gateway.line.boundaries());
+    assert!(
+        gateway.line.boundaries() >= 3,
+        "{}",
+        gateway.line.boundaries()
+    );
     assert!(tokens(&client.body()) > Tokens(250_000));
     for one in &passed {
-        assert!(one.composed.estimate < Tokens(150_000), "{}", one.composed.estimate);
+        assert!(
+            one.composed.estimate < Tokens(150_000),
+            "{}",
+            one.composed.estimate
+        );
         assert!(markers(&one.json()) <= 4);
         let text = Value::from(one.messages()).to_string();
         assert!(text.contains("QX-58213-LIMA"));
@@ -69,7 +77,11 @@ fn the_question_rides_the_cache_and_has_room_for_its_answer() {
             let question: Value = serde_json::from_slice(question).unwrap();
             let messages = question["messages"].as_array().unwrap();
             let (was, is) = (blocks(before), blocks(messages));
-            assert_eq!(was[..], is[..is.len() - 1], "the same blocks and a directive");
+            assert_eq!(
+                was[..],
+                is[..is.len() - 1],
+                "the same blocks and a directive"
+            );
             assert_eq!(question["max_tokens"], 8_192);
             assert_eq!(question["unknown"].to_string(), "[1,2.5]");
             assert!(markers(&question) <= 4);
@@ -88,7 +100,7 @@ fn a_boundary_survives_restarts_and_full_re_sends_in_the_same_bytes() {
     client.round("Read", "short");
     let (mut twin, body) = (gateway.restarted(), client.body());
     let (one, other) = (gateway.send(&body), twin.send(&body));
-    assert!(one.composed.acts.compaction);
+    assert!(one.composed.acts.has(dormouse_rewrite::Act::Compaction));
     assert_eq!(one.composed.body, other.composed.body);
 }
 
@@ -128,7 +140,10 @@ fn thinking_that_is_bound_waits_for_the_end_of_a_turn() {
         client.round("Read", &output(150, at));
         let answer = client.messages.len() - 2;
         let thinking = serde_json::json!({"type": "thinking", "thinking": "so", "signature": "s"});
-        client.messages[answer]["content"].as_array_mut().unwrap().insert(0, thinking);
+        client.messages[answer]["content"]
+            .as_array_mut()
+            .unwrap()
+            .insert(0, thinking);
         let passed = gateway.pass(&client.body());
         compacted_inside += usize::from(passed.compacted.is_some());
     }

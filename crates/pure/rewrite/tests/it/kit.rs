@@ -45,7 +45,8 @@ impl Client {
     pub(crate) fn say(&mut self, answer: &str, words: &str) {
         self.messages
             .push(json!({"role": "assistant", "content": [{"type": "text", "text": answer}]}));
-        self.messages.push(json!({"role": "user", "content": words}));
+        self.messages
+            .push(json!({"role": "user", "content": words}));
     }
 
     /// The body as this client writes it: a marker on its system prompt and on its last block.
@@ -187,7 +188,8 @@ impl Gateway {
                 }
                 None => without_model(&body, &seen, &self.line, &asked, &around).unwrap(),
             };
-            self.saved.extend(made.save.iter().map(|save| save.text.clone()));
+            self.saved
+                .extend(made.save.iter().map(|save| save.text.clone()));
             self.keep(Record::Boundary(made.boundary.clone()));
             compacted = Some((question, made));
         }
@@ -204,7 +206,9 @@ impl Gateway {
 /// A summary as a model would write it for a question.
 fn summary(question: &Bytes) -> dormouse_core::block::Block {
     assert!(serde_json::from_slice::<Value>(question).is_ok());
-    let sections = dormouse_context::compaction::REQUIRED_SECTIONS.iter().enumerate();
+    let sections = dormouse_context::compaction::REQUIRED_SECTIONS
+        .iter()
+        .enumerate();
     let sections = sections.map(|(at, name)| format!("{}. {name}: as told.", at + 1));
     let text = sections.collect::<Vec<_>>().join("\n");
     dormouse_core::block::Block::text(&format!("<analysis>x</analysis><summary>{text}</summary>"))
@@ -241,12 +245,19 @@ pub(crate) fn blocks(messages: &[Value]) -> Vec<(String, Value)> {
 
 /// Position of the last block with a marker, and the number of blocks up to it.
 pub(crate) fn cached(messages: &[Value]) -> usize {
-    let all = messages.iter().flat_map(|message| match &message["content"] {
-        Value::Array(list) => list.clone(),
-        text => vec![text.clone()],
-    });
-    let marks: Vec<bool> = all.map(|block| block.get("cache_control").is_some()).collect();
-    marks.iter().rposition(|marked| *marked).map_or(0, |at| at + 1)
+    let all = messages
+        .iter()
+        .flat_map(|message| match &message["content"] {
+            Value::Array(list) => list.clone(),
+            text => vec![text.clone()],
+        });
+    let marks: Vec<bool> = all
+        .map(|block| block.get("cache_control").is_some())
+        .collect();
+    marks
+        .iter()
+        .rposition(|marked| *marked)
+        .map_or(0, |at| at + 1)
 }
 
 pub(crate) fn tokens(body: &Bytes) -> Tokens {

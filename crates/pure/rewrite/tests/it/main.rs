@@ -1,6 +1,10 @@
 //! Histories of clients under the layers.
 
+#[cfg(test)]
 mod boundaries;
+#[cfg(test)]
 mod kit;
+#[cfg(test)]
 mod results;
+#[cfg(test)]
 mod untouched;

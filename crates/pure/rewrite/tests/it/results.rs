@@ -1,6 +1,7 @@
 //! Results that become shorter, and stay what they became.
 
 use crate::kit::{Client, Gateway, blocks, cached, markers, output};
+use dormouse_rewrite::Act;
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
@@ -88,7 +89,11 @@ fn a_branch_and_an_edited_message_get_only_what_is_theirs() {
     branch.round("Bash", "nothing to see here");
     let text = String::from_utf8(gateway.pass(&branch.body()).composed.body.to_vec()).unwrap();
     assert!(text.contains("nothing to see here"));
-    assert_eq!(text.matches("<persisted-output>").count(), 1, "the distillate of the stem");
+    assert_eq!(
+        text.matches("<persisted-output>").count(),
+        1,
+        "the distillate of the stem"
+    );
     // The client rewrites the distilled result itself: that one is sent.
     let mut edited = client.clone();
     edited.messages[4]["content"][0]["content"] = "cut by the client".into();
@@ -123,7 +128,7 @@ fn thinking_that_is_bound_keeps_the_results_before_it() {
     // Before it is ever sent, a result can still become a file.
     client.round("Bash", &output(2_000, 9));
     let passed = gateway.pass(&client.body());
-    assert!(passed.composed.acts.offload && !passed.composed.acts.distil);
+    assert!(passed.composed.acts.has(Act::Offload) && !passed.composed.acts.has(Act::Distil));
 }
 
 #[test]
@@ -134,14 +139,19 @@ fn a_client_without_markers_gets_some() {
         body["system"] = "Be brief.".into();
         let last = body["messages"].as_array_mut().unwrap().last_mut().unwrap();
         let blocks = last["content"].as_array_mut().unwrap();
-        blocks.last_mut().unwrap().as_object_mut().unwrap().remove("cache_control");
+        blocks
+            .last_mut()
+            .unwrap()
+            .as_object_mut()
+            .unwrap()
+            .remove("cache_control");
         bytes::Bytes::from(body.to_string())
     };
     let mut sent = Vec::new();
     for at in 0..5 {
         client.round("Bash", &output(10, at));
         let passed = gateway.pass(&bare(&client));
-        assert!(passed.composed.acts.markers);
+        assert!(passed.composed.acts.has(Act::Markers));
         assert_eq!(markers(&passed.json()), if at == 0 { 1 } else { 2 });
         sent.push(passed.messages());
     }

@@ -57,7 +57,10 @@ mod tests {
         drop(book);
         let models = Arc::new(ModelTable::builtin().clone());
         let relay = Relay::open(&System::real(), &folder, models).unwrap();
-        assert_eq!(u128::from(relay.figures(None).kept), CONVERSATIONS * REQUESTS);
+        assert_eq!(
+            u128::from(relay.figures(None).kept),
+            CONVERSATIONS * REQUESTS
+        );
         let Some(held) = process("VmRSS") else {
             println!("skipped: this system does not tell a process's memory");
             return;
