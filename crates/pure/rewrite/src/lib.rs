@@ -14,5 +14,5 @@ pub use body::{Body, NotDivided};
 pub use compaction::{Ask, Compaction, NoCompaction, ask, boundary, without_model};
 pub use compose::{Act, Acts, Composed, compose};
 pub use line::{Answered, Boundary, Due, Form, Line, Record, Replaced};
-pub use plan::{Plan, Save, Surroundings, plan};
+pub use plan::{Compact, Plan, Save, Surroundings, plan};
 pub use rules::Rules;

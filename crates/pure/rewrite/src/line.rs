@@ -150,7 +150,9 @@ impl Line {
                     static_prefix: boundary.prefix,
                     summary: boundary.written,
                 });
-                self.failures = 0;
+                if boundary.written.is_some() {
+                    self.failures = 0;
+                }
                 self.left = Some(boundary.after);
                 self.boundaries.push(Arc::new(*boundary));
             }

@@ -43,6 +43,15 @@ pub struct Save {
     pub text: String,
 }
 
+/// A compaction that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compact {
+    /// Budget of the kept tail.
+    pub tail: Tokens,
+    /// True if the window leaves no choice; else it can wait for a model that answers.
+    pub forced: bool,
+}
+
 /// Everything that is to be done for one request.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
@@ -52,8 +61,8 @@ pub struct Plan {
     pub records: Vec<Record>,
     /// Results to be distilled once they are answered.
     pub due: Vec<Due>,
-    /// Budget of the kept tail, if the conversation is to be compacted first.
-    pub compact: Option<Tokens>,
+    /// Compaction that is to be made first.
+    pub compact: Option<Compact>,
     /// Arithmetic behind the plan, also for what it does not do.
     pub reasons: Vec<String>,
     /// Calls in the newest answer that fetch a shortened result again.
@@ -144,7 +153,12 @@ pub fn plan(body: &Body, seen: &Seen, line: &Line, around: &Surroundings<'_>) ->
     // A history that was never answered through here may be a side call with a long quotation.
     if verdict.0 && around.rules.window.auto_compact && line.is_known() {
         match compaction::cut(body, &sent, outlook.tail(), &model) {
-            Ok(_) => plan.compact = Some(outlook.tail()),
+            Ok(_) => {
+                plan.compact = Some(Compact {
+                    tail: outlook.tail(),
+                    forced: used >= model.thresholds.autocompact_target,
+                });
+            }
             Err(why) => plan.reason(&why.to_string()),
         }
     }

@@ -173,6 +173,8 @@ fn corrected(estimate: Tokens, of: Tokens, measured: Tokens) -> Tokens {
 pub struct Task {
     request: Request,
     ask: Ask,
+    /// True if the window leaves no choice.
+    forced: bool,
     due: Vec<Due>,
     again: u32,
 }
@@ -258,11 +260,7 @@ impl Layers {
             facts,
             _turn: turn.permit,
         };
-        if recognised.relation == Relation::Retries {
-            let due = request.slot.line().unanswered(&request.body, &request.seen);
-            return Step::Send(Box::new(request.composed(due, 0, None)));
-        }
-        request.planned()
+        request.planned(recognised.relation == Relation::Retries)
     }
 }
 
@@ -277,7 +275,7 @@ impl Request {
         }
     }
 
-    fn planned(self) -> Step {
+    fn planned(self, is_retry: bool) -> Step {
         let mut plan = plan(&self.body, &self.seen, &self.slot.line(), &self.around());
         tracing::debug!(conversation = %self.slot.conversation, reasons = ?plan.reasons, "planned");
         self.slot.line().in_use = plan.in_use;
@@ -293,13 +291,17 @@ impl Request {
                 plan = Plan::default();
             }
         }
+        // A retry is sent in the bytes of the first attempt.
+        if is_retry {
+            plan.due = self.slot.line().unanswered(&self.body, &self.seen);
+        }
         let (due, again) = (std::mem::take(&mut plan.due), plan.again);
-        let Some(tail) = plan.compact else {
+        let Some(compact) = plan.compact else {
             return Step::Send(Box::new(self.composed(due, again, None)));
         };
         let question = {
             let line = self.slot.line();
-            ask(&self.body, &self.seen, &line, tail, &self.around())
+            ask(&self.body, &self.seen, &line, compact.tail, &self.around())
         };
         let mut question = match question {
             Ok(question) => question,
@@ -312,12 +314,14 @@ impl Request {
         let task = Task {
             request: self,
             ask: question,
+            forced: compact.forced,
             due,
             again,
         };
         match body {
             Some(body) => Step::Ask(Box::new(task), body),
-            None => Step::Send(Box::new(task.answered(None))),
+            None if task.forced => Step::Send(Box::new(task.answered(None))),
+            None => Step::Send(Box::new(task.request.composed(task.due, again, None))),
         }
     }
 
@@ -382,36 +386,45 @@ impl Task {
             let by_model =
                 whole.map(|answer| boundary(body, seen, &line, &self.ask, &answer.blocks, &around));
             match by_model {
-                Some(Ok(made)) => Ok(made),
+                Some(Ok(made)) => Some(made),
                 failed => {
                     if let Some(Err(why)) = failed {
                         tracing::info!(%why, "no summary by the model");
                     }
                     records.push(Record::Failed);
-                    without_model(body, seen, &line, &self.ask, &around)
+                    // While there is room, a model that answers again is worth waiting for.
+                    let made = self
+                        .forced
+                        .then(|| without_model(body, seen, &line, &self.ask, &around));
+                    made.and_then(|made| {
+                        made.inspect_err(|why| tracing::info!(%why, "not compacted"))
+                            .ok()
+                    })
                 }
             }
         };
         let beside = answer.map(|answer| answer.billed);
-        match made {
-            Ok(made) => request.commit(made, records),
-            Err(why) => tracing::info!(%why, "not compacted"),
-        }
+        request.commit(made, records);
         self.request.composed(self.due, self.again, beside)
     }
 }
 
 impl Request {
-    fn commit(&self, made: Compaction, mut records: Vec<Record>) {
-        let saves: Vec<_> = made.save.into_iter().collect();
-        tracing::info!(
-            conversation = %self.slot.conversation,
-            blocks = made.boundary.upto,
-            before = made.boundary.before.0,
-            after = made.boundary.after.0,
-            "compacted"
-        );
-        records.push(Record::Boundary(made.boundary));
+    /// Makes a boundary durable, and the failures before it.
+    fn commit(&self, made: Option<Compaction>, mut records: Vec<Record>) {
+        let mut saves = Vec::new();
+        let is_made = made.is_some();
+        if let Some(made) = made {
+            tracing::info!(
+                conversation = %self.slot.conversation,
+                blocks = made.boundary.upto,
+                before = made.boundary.before.0,
+                after = made.boundary.after.0,
+                "compacted"
+            );
+            saves.extend(made.save);
+            records.push(Record::Boundary(made.boundary));
+        }
         match self
             .layers
             .lines
@@ -422,7 +435,8 @@ impl Request {
                 for record in records {
                     line.apply(record);
                 }
-                self.layers.counts.compacted.fetch_add(1, Ordering::Relaxed);
+                let compacted = &self.layers.counts.compacted;
+                compacted.fetch_add(u64::from(is_made), Ordering::Relaxed);
             }
             Err(error) => self.layers.not_saved(&error),
         }

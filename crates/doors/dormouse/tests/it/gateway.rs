@@ -2,6 +2,7 @@
 
 use crate::program::Machine;
 use crate::simulator::Running;
+use dormouse_system::{Files as _, RealFiles};
 use dormouse_testkit::processes::until;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -47,18 +48,24 @@ impl Drop for Gateway {
     }
 }
 
+/// Result of a turn: every third one is longer than a shell's may be.
+fn result(turn: usize) -> String {
+    let lines = if turn % 3 == 1 { 2_500 } else { 2 };
+    format!("a line of turn {turn}\n").repeat(lines)
+}
+
 /// Sends one turn of a conversation; the status line, or none if the connection broke.
 fn ask(address: &str, conversation: usize, turns: usize) -> Option<String> {
     let mut messages = vec![json!({"role": "user", "content": format!("begin {conversation}")})];
     for turn in 0..turns {
         let id = format!("toolu_{conversation}_{turn}");
         messages.push(json!({"role": "assistant", "content": [
-            {"type": "tool_use", "id": id, "name": "Read", "input": {}}]}));
+            {"type": "tool_use", "id": id, "name": "Bash", "input": {}}]}));
         messages.push(json!({"role": "user", "content": [
-            {"type": "tool_result", "tool_use_id": id, "content": "out"}]}));
+            {"type": "tool_result", "tool_use_id": id, "content": result(turn)}]}));
     }
     let body = json!({"model": "claude-sonnet-4-6", "max_tokens": 200, "stream": true,
-        "messages": messages, "tools": [{"name": "Read", "input_schema": {"type": "object"}}]});
+        "messages": messages, "tools": [{"name": "Bash", "input_schema": {"type": "object"}}]});
     let body = body.to_string();
     let mut stream = TcpStream::connect(address).ok()?;
     let limit = Some(Duration::from_secs(20));
@@ -118,6 +125,7 @@ fn figures_of_conversations_survive_a_kill_under_load() {
     assert_eq!(report["conversation_count"], 4, "{report}");
     assert_eq!(report["relations"]["new"], 4, "{report}");
     assert!(report["skipped_lines"].as_u64() <= Some(1), "{report}");
+    assert_eq!(rewrites(&machine), 4, "{report}");
     let cost: f64 = report["cost_usd"].as_str().unwrap().parse().unwrap();
     assert!(cost > 0.0, "{report}");
     let screen = machine.stdout("stats --gateway");
@@ -127,6 +135,32 @@ fn figures_of_conversations_survive_a_kill_under_load() {
         sim.address()
     ));
     assert_eq!(second.code, 5, "{second:?}");
+}
+
+/// Conversations with results that became files. Every record has its file, whole, and none is made
+/// twice.
+fn rewrites(machine: &Machine) -> usize {
+    let folder = machine.home().join(".dormouse/gateway");
+    let lines = RealFiles.list(&folder.join("lines")).unwrap();
+    let mut conversations = 0;
+    for line in lines {
+        let name = line.name.to_string_lossy().into_owned();
+        let text = machine.read(&format!(".dormouse/gateway/lines/{name}"));
+        let records = text
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let replaced = records.filter_map(|record| record.get("replaced").cloned());
+        let mut places = std::collections::BTreeSet::new();
+        for one in replaced {
+            let conversation = name.trim_end_matches(".jsonl");
+            let file = one["file"].as_str().unwrap();
+            let whole = machine.read(&format!(".dormouse/gateway/results/{conversation}/{file}"));
+            assert!(whole.lines().count() == 2_500, "{one}");
+            assert!(places.insert(one["at"].as_u64()), "{one}");
+        }
+        conversations += usize::from(!places.is_empty());
+    }
+    conversations
 }
 
 #[test]

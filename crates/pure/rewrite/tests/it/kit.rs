@@ -178,20 +178,23 @@ impl Gateway {
         }
         self.line.in_use = plan.in_use;
         let mut compacted = None;
-        if let Some(tail) = plan.compact {
-            let mut asked: Ask = ask(&body, &seen, &self.line, tail, &around).unwrap();
+        if let Some(due) = plan.compact {
+            let mut asked: Ask = ask(&body, &seen, &self.line, due.tail, &around).unwrap();
             let question = asked.body.take();
             let made = match &question {
                 Some(question) => {
                     let answer = summary(question);
-                    boundary(&body, &seen, &self.line, &asked, &[answer], &around).unwrap()
+                    boundary(&body, &seen, &self.line, &asked, &[answer], &around).ok()
                 }
-                None => without_model(&body, &seen, &self.line, &asked, &around).unwrap(),
+                None if due.forced => without_model(&body, &seen, &self.line, &asked, &around).ok(),
+                None => None,
             };
-            self.saved
-                .extend(made.save.iter().map(|save| save.text.clone()));
-            self.keep(Record::Boundary(made.boundary.clone()));
-            compacted = Some((question, made));
+            if let Some(made) = made {
+                self.saved
+                    .extend(made.save.iter().map(|save| save.text.clone()));
+                self.keep(Record::Boundary(made.boundary.clone()));
+                compacted = Some((question, made));
+            }
         }
         let composed = compose(&body, &seen, &self.line, &plan.due, &around);
         self.line.sending(&plan.due, composed.marked);
