@@ -133,7 +133,7 @@ pub fn ask(
     if line.failures >= BREAKER || answer <= sent.start {
         return Ok(Ask { body: None, cut });
     }
-    let marks = place(body, &sent, line, &[], answer);
+    let marks = place(body, &sent, line, &[], (answer, true));
     let words = Block::text(&directive(&Part::Whole, &[]));
     let list = messages(body, &sent, &marks, answer, Some(&words));
     Ok(Ask {

@@ -83,8 +83,11 @@ pub fn compose(
     around: &Surroundings<'_>,
 ) -> Composed {
     let sent = line.sent(body, seen);
-    let marks = place(body, &sent, line, due, body.len());
-    let bytes = around.models.lookup(&body.model).info.bytes_per_token;
+    let info = around.models.lookup(&body.model).info;
+    let bytes = info.bytes_per_token;
+    let size = estimate(body, &sent, bytes);
+    let is_cacheable = line.corrected(size) >= info.cache_minimum;
+    let marks = place(body, &sent, line, due, (body.len(), is_cacheable));
     let form = |form: Form| sent.stand_ins.values().any(|one| one.form == form);
     let acts = [
         (form(Form::Offloaded), Act::Offload),
@@ -102,7 +105,7 @@ pub fn compose(
     Composed {
         body: sent_body,
         acts,
-        estimate: estimate(body, &sent, bytes),
+        estimate: size,
         untouched: untouched(body, bytes),
         marked: marks.last(),
         rates: rates(body, around),

@@ -42,11 +42,20 @@ impl Marks {
     }
 }
 
-/// Places the markers of a prompt that ends before `end`.
-pub(crate) fn place(body: &Body, sent: &Sent, line: &Line, due: &[Due], end: usize) -> Marks {
-    // A conversation with tools goes on, so that writing it to the cache pays.
+/// Places the markers of a prompt that ends before `end`. `is_cacheable` says that the provider
+/// caches prompts of its length.
+pub(crate) fn place(
+    body: &Body,
+    sent: &Sent,
+    line: &Line,
+    due: &[Due],
+    (end, is_cacheable): (usize, bool),
+) -> Marks {
+    // A conversation with tools goes on, so that writing it to the cache pays once it is long enough
+    // to be cached.
     let has_none = body.markers_outside == 0 && !body.is_marked();
-    let are_ours = sent.is_rewritten() || !due.is_empty() || (has_none && body.has_tools);
+    let needs_some = has_none && body.has_tools && is_cacheable;
+    let are_ours = sent.is_rewritten() || !due.is_empty() || needs_some;
     // The provider places a marker by itself, and would count ours beside it.
     if !are_ours || body.automatic {
         return Marks::default();

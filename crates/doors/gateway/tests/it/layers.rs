@@ -9,10 +9,14 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// A client that appends everything to its history and never shortens it.
+/// A client that appends everything to its history and never shortens it. It holds its messages as
+/// text: writing megabytes of values anew with every turn would take longer than all else.
 struct Appending {
     url: String,
-    messages: Vec<Value>,
+    /// All messages but the last one, each with a comma behind it.
+    sent: String,
+    /// Blocks of the last one.
+    last: Vec<Value>,
     rng: u64,
     words: usize,
     /// Requests, tokens by price, and the first request that was rejected.
@@ -23,11 +27,11 @@ struct Appending {
 
 impl Appending {
     fn new(url: &str, words: usize) -> Self {
+        let prompt = "Keep the rule LIMA-58213. Go through all checks.";
         Self {
             url: url.to_owned(),
-            messages: vec![
-                json!({"role": "user", "content": "Keep the rule LIMA-58213. Go through all checks."}),
-            ],
+            sent: String::new(),
+            last: vec![json!({"type": "text", "text": prompt})],
             rng: 7,
             words,
             requests: 0,
@@ -36,28 +40,25 @@ impl Appending {
         }
     }
 
-    fn body(&self) -> Value {
-        let mut messages = self.messages.clone();
-        if let Some(last) = messages
-            .last_mut()
-            .filter(|last| last["content"].is_array())
-        {
-            let blocks = last["content"].as_array_mut().unwrap();
-            blocks.last_mut().unwrap()["cache_control"] = json!({"type": "ephemeral"});
-        }
-        json!({"model": "claude-sonnet-4-5", "max_tokens": 8_192, "messages": messages,
+    fn body(&self) -> String {
+        let around = json!({"model": "claude-sonnet-4-5", "max_tokens": 8_192,
             "system": [{"type": "text", "text": "You audit builds. ".repeat(400),
                 "cache_control": {"type": "ephemeral"}}],
             "tools": [{"name": "Bash", "description": "Runs a command.",
                 "input_schema": {"type": "object", "properties": {"command": {"type": "string"}}}},
                 {"name": "Read", "description": "Shows a file.",
-                "input_schema": {"type": "object", "properties": {"file_path": {"type": "string"}}}}]})
+                "input_schema": {"type": "object", "properties": {"file_path": {"type": "string"}}}}]});
+        let mut last = self.last.clone();
+        last.last_mut().unwrap()["cache_control"] = json!({"type": "ephemeral"});
+        let last = json!({"role": "user", "content": last});
+        let around = around.to_string();
+        let around = around.strip_suffix('}').unwrap();
+        format!("{around},\"messages\":[{}{last}]}}", self.sent)
     }
 
     /// One turn; false once a request is rejected.
     async fn turn(&mut self) -> bool {
-        let body = self.body().to_string();
-        let reply = send(Speaks::One, post(&self.url, "/v1/messages", body)).await;
+        let reply = send(Speaks::One, post(&self.url, "/v1/messages", self.body())).await;
         self.requests += 1;
         if reply.line != "200" {
             self.rejected = Some(self.requests);
@@ -85,12 +86,13 @@ impl Appending {
         }
         if results.is_empty() {
             let text = self.output();
-            results.push(json!({"type": "text", "text": format!("Go on. Here is a log:\n{text}")}));
+            let text = format!("Go on. Here is a log:\n{text}");
+            results.push(json!({"type": "text", "text": text}));
         }
-        self.messages
-            .push(json!({"role": "assistant", "content": answer["content"]}));
-        self.messages
-            .push(json!({"role": "user", "content": results}));
+        let sent = std::mem::replace(&mut self.last, results);
+        let sent = json!({"role": "user", "content": sent});
+        let answer = json!({"role": "assistant", "content": answer["content"]});
+        self.sent = format!("{}{sent},{answer},", std::mem::take(&mut self.sent));
         true
     }
 

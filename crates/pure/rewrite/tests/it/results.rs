@@ -136,7 +136,7 @@ fn a_client_without_markers_gets_some() {
     let (mut gateway, mut client) = (Gateway::new(), Client::new("look around"));
     let bare = |client: &Client| {
         let mut body: Value = serde_json::from_slice(&client.body()).unwrap();
-        body["system"] = "Be brief.".into();
+        body["system"] = "Be brief. ".repeat(800).into();
         let last = body["messages"].as_array_mut().unwrap().last_mut().unwrap();
         let blocks = last["content"].as_array_mut().unwrap();
         blocks
