@@ -179,7 +179,7 @@ fn commands_of_the_command_line_answer_on_the_screen() {
     pty.shows("$0.");
     pty.send("/context\r");
     pty.shows("tokens of");
-    pty.shows("The next compaction");
+    pty.shows("compacts next at about");
     pty.send("/undo\r");
     pty.shows("! not done: ");
     pty.send("/compact\r");

@@ -87,11 +87,13 @@ impl Services for Door {
         let host = Arc::clone(&self.host);
         let work = blocking(move || {
             let log = host.session_log(&SessionId::new(session)).ok()?;
-            let window = host.window(&host.transcripts().live(&log).ok()?);
+            let live = host.transcripts().live(&log).ok()?;
+            let window = host.window(&live);
             Some(Gauge {
                 used: window.used_tokens.0,
                 window: window.window.0,
-                compact_at: window.auto_compact.then_some(window.autocompact_target.0),
+                // As the policy plans it, which may be long before the window is full.
+                compact_at: host.next_compaction(&live).begins_at.map(|at| at.0),
                 warning: window.warning.0,
                 blocked: window.blocking_limit.0,
             })

@@ -140,7 +140,7 @@ fn next(host: &Host, log: &Path) -> Result<Panel, Failure> {
         })
         .collect();
     let mut summary = next_words(&next);
-    summary.push(format!("Policy {}: {}", next.policy, next.why));
+    summary.push(format!("Now: {}", next.why));
     let empty = match &next.nothing {
         Some(why) => format!("A compaction would drop nothing: {why}."),
         None => "A compaction would drop nothing.".to_owned(),
@@ -157,9 +157,15 @@ pub(in crate::commands) fn next_words(next: &NextCompaction) -> Vec<String> {
     let tokens = figures::tokens;
     let when = match next.begins_at {
         Some(at) if at > next.used => format!(
-            "The next compaction begins by itself at {} tokens, {} from here.",
+            "The policy `{}` compacts next at about {} tokens, {} from here{}.",
+            next.policy,
             tokens(at),
-            tokens(at - next.used)
+            tokens(at - next.used),
+            if next.policy == "economic" {
+                ", if that pays by then"
+            } else {
+                ""
+            }
         ),
         Some(_) => "The next compaction is due.".to_owned(),
         None => "Automatic compaction is off.".to_owned(),
