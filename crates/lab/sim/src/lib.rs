@@ -44,8 +44,8 @@ mod write;
 pub use answer::{AnswerBlock, FOLDER, SideAnswer, SimAnswer, StopReason};
 pub use cache::Billing;
 pub use config::{
-    AnswerConfig, BindingMode, CacheMode, ConfigError, FaultRule, Limits, OpenAiConfig, SimConfig, Switches,
-    ThreadRefusal, TokenizerConfig,
+    AnswerConfig, BindingMode, CacheMode, ConfigError, FaultRule, Limits, OpenAiConfig, SimConfig,
+    Switches, ThreadRefusal, TokenizerConfig,
 };
 pub use error::{ApiError, ErrorKind};
 pub use fault::{Fault, FaultParseError};

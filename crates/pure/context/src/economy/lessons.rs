@@ -128,7 +128,11 @@ mod tests {
         for _ in 0..requests {
             known.observe_request(Tokens(10_000), Tokens(10_000 + growth));
         }
-        Lessons::of(&SessionId::new(name), (&known, &Book::default()), Millis(at))
+        Lessons::of(
+            &SessionId::new(name),
+            (&known, &Book::default()),
+            Millis(at),
+        )
     }
 
     #[test]

@@ -292,6 +292,11 @@ fn is_list(text: &str, words: &Phrases) -> bool {
 fn describes_code(text: &str, words: &Phrases) -> bool {
     const DOES: &str = "returns|calls|inherits|extends|implements|takes|wraps|uses|erbt|ruft|liefert|gibt|steckt|in line|in zeile|\
         is in|are in|function|funktion|klasse|class|method|methode";
+    const PARTS: &str = "function|method|class|struct|component|constructor|handler|controller|middleware|enum|\
+        module|loop|variable|constant|funktion|methode|klasse|konstruktor|modul|schleife|variable|konstante";
+    const ACTS: &str = "reads|writes|throws|accepts|expects|contains|defines|creates|sleeps|retries|loops|parses|\
+        handles|stores|holds|sets|iterates|validates|checks|liest|schreibt|wirft|erwartet|enthält|definiert|erzeugt|\
+        setzt|prüft|nimmt|speichert|durchläuft";
     let name = |word: &str| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
         let path = word.contains("::") && !word.starts_with(':');
@@ -317,11 +322,6 @@ fn describes_code(text: &str, words: &Phrases) -> bool {
     );
     let in_line = text.split_whitespace().any(name)
         && (lined || words.has("around line|at line|in line|in zeile"));
-    const PARTS: &str = "function|method|class|struct|component|constructor|handler|controller|middleware|enum|\
-        module|loop|variable|constant|funktion|methode|klasse|konstruktor|modul|schleife|variable|konstante";
-    const ACTS: &str = "reads|writes|throws|accepts|expects|contains|defines|creates|sleeps|retries|loops|parses|\
-        handles|stores|holds|sets|iterates|validates|checks|liest|schreibt|wirft|erwartet|enthält|definiert|erzeugt|\
-        setzt|prüft|nimmt|speichert|durchläuft";
     let names = text.split_whitespace().any(name);
     let called = text.split_whitespace().any(|word| word.contains("()"));
     let rule = words.has("must|should|never|always|don't|please|use|nie|immer|bitte|nicht");
