@@ -82,6 +82,8 @@ pub(super) struct Evidence {
     for_fact: bool,
     /// True if the query asks for a thing by its name.
     focus: bool,
+    /// Weight of the distance to the next hit, from 0 to 1: among three memories any is alone.
+    company: f32,
     /// Share of the fit for small stores, from 0 to 1.
     small: f32,
 }
@@ -107,6 +109,7 @@ impl Evidence {
             sought: sought(plan),
             for_fact: plan.for_fact,
             focus: (plan.words.iter()).any(|word| word.focus && word.class != Class::Weak),
+            company: company(searcher.len()),
             small: searcher.smallness(),
         }
     }
@@ -161,7 +164,7 @@ impl Evidence {
             found(Class::Weak).ln_1p(),
             focus,
             ratio(look.near, self.word).min(NEAR_MOST),
-            ratio(score - rival, score).clamp(-1.0, LONELY),
+            self.company * ratio(score - rival, score).clamp(-1.0, LONELY),
             ratio(look.meant, self.meant),
         ]
     }
@@ -198,6 +201,13 @@ fn small(documents: usize) -> f32 {
     const NONE: f32 = 1_500.0;
     let size = (documents as f32).clamp(WHOLE, NONE);
     (NONE / size).ln() / (NONE / WHOLE).ln()
+}
+
+/// Weight of being ahead of the others, by their number: whole for the sixty memories of the fit.
+#[expect(clippy::cast_precision_loss, reason = "counts of documents")]
+fn company(documents: usize) -> f32 {
+    const FITTED: f32 = 60.0;
+    ((documents as f32).ln_1p() / FITTED.ln_1p()).min(1.0)
 }
 
 /// Quotient, or zero without a whole: an empty query has no worth to divide by.

@@ -23,5 +23,6 @@ mod reading;
 mod recall;
 mod recall_limits;
 mod selector;
+mod tending;
 mod truth;
 mod weeks;
