@@ -188,10 +188,7 @@ fn turns_off_in_chinese(prompt: &str) -> bool {
         while let Some(rest) = BETWEEN.iter().find_map(|word| before.strip_suffix(word)) {
             before = rest.trim_end();
         }
-        let verb = OFF
-            .iter()
-            .filter_map(|verb| before.strip_suffix(verb))
-            .next();
+        let verb = OFF.iter().find_map(|verb| before.strip_suffix(verb));
         // "不要忽略记忆" means the opposite; the other verbs have their negation in them.
         let negated = |rest: &str| NOT.iter().any(|not| rest.trim_end().ends_with(not));
         let first = verb.is_some_and(|rest| !negated(rest));
