@@ -207,7 +207,9 @@ fn small(documents: usize) -> f32 {
 #[expect(clippy::cast_precision_loss, reason = "counts of documents")]
 fn company(documents: usize) -> f32 {
     const FITTED: f32 = 60.0;
-    ((documents as f32).ln_1p() / FITTED.ln_1p()).min(1.0)
+    // At least: a single memory that has most of the question is still an answer.
+    const LEAST: f32 = 0.45;
+    ((documents as f32).ln_1p() / FITTED.ln_1p()).clamp(LEAST, 1.0)
 }
 
 /// Quotient, or zero without a whole: an empty query has no worth to divide by.
