@@ -95,13 +95,13 @@ impl Memory {
         let limit = limit.and_then(|limit| usize::try_from(limit).ok());
         let limit = limit.unwrap_or(USUAL).clamp(1, MOST);
         match name {
-            "recall" => match text("id") {
-                Some(id) => whole(&host, id),
-                None => {
-                    let why = arguments.get("why").and_then(Value::as_bool);
-                    recalled(&host, needed("query")?, limit, why.unwrap_or(false))
+            "recall" => {
+                if let Some(id) = text("id") {
+                    return whole(&host, id);
                 }
-            },
+                let why = arguments.get("why").and_then(Value::as_bool);
+                recalled(&host, needed("query")?, limit, why.unwrap_or(false))
+            }
             "remember" => Ok(match self.remember(arguments)? {
                 Kept::Waits { id } => waits(&id),
                 Kept::Said(words) => words,
