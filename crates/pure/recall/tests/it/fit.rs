@@ -43,7 +43,7 @@ fn rows(text: &str) -> Vec<Vec<&str>> {
 fn card(row: &[&str]) -> Card {
     let path = SafePath::parse(&format!("{}.md", row[0])).unwrap();
     let mut card = Card::read(path, "", Millis(0));
-    card.name = row[3].to_owned();
+    row[3].clone_into(&mut card.name);
     card.description = row[4].chars().take(DESCRIPTION).collect();
     card
 }
@@ -132,10 +132,11 @@ fn solved(mut rows: [[f64; ALL + 1]; ALL]) -> [f64; ALL] {
     for at in 0..ALL {
         let pivot = (at..ALL).max_by(|a, b| rows[*a][at].abs().total_cmp(&rows[*b][at].abs()));
         rows.swap(at, pivot.unwrap());
-        for below in at + 1..ALL {
-            let factor = rows[below][at] / rows[at][at];
-            for column in at..=ALL {
-                rows[below][column] -= factor * rows[at][column];
+        let upper = rows[at];
+        for below in &mut rows[at + 1..] {
+            let factor = below[at] / upper[at];
+            for (slot, above) in below.iter_mut().zip(upper).skip(at) {
+                *slot -= factor * above;
             }
         }
     }

@@ -229,7 +229,7 @@ impl Life {
             .await;
         self.done[4] += 1;
         let entry = dreamt.unwrap().entry;
-        if let Some(entry) = entry.filter(|_| self.seed % 3 == 0) {
+        if let Some(entry) = entry.filter(|_| self.seed.is_multiple_of(3)) {
             self.kit.keeper.memory.undo(&entry.id).unwrap();
             self.done[5] += 1;
         }
