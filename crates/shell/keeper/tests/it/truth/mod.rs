@@ -18,6 +18,8 @@ enum Half {
     /// Cases of a second author, to tune on as well.
     Second,
     Unseen,
+    /// Cases of a third author, counted once after the tuning had ended.
+    Third,
 }
 
 /// Lines of a set without comments, cut into fields.
@@ -58,7 +60,7 @@ impl fmt::Display for Table {
 
 /// Prints a miss, if the half may be looked at.
 fn show(half: Half, miss: impl FnOnce() -> String) {
-    if half != Half::Unseen {
+    if !matches!(half, Half::Unseen | Half::Third) {
         println!("{}", miss());
     }
 }
