@@ -12,6 +12,7 @@
 
 use dormouse_testkit_terminal::{Pty, Step};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -225,15 +226,24 @@ fn stream(home: &Path, url: &str) {
     pty.shows("$0.");
     thread::sleep(Duration::from_secs(3));
     println!("most memory: {} MB", memory_mb(pty.process()));
-    let (begun, switches) = (Instant::now(), wake_ups(pty.process()));
+    let (begun, before) = (Instant::now(), wake_ups(pty.process()));
     thread::sleep(IDLE);
-    let woken = wake_ups(pty.process());
+    let mut woken = (0, 0);
+    for (thread, (watches, count)) in wake_ups(pty.process()) {
+        // A thread that began meanwhile was woken by something.
+        let more = count - before.get(&thread).map_or(0, |(_, before)| *before);
+        if watches {
+            woken.1 += more;
+        } else {
+            woken.0 += more;
+        }
+    }
     println!(
         "wake-ups in {:.0} s without input: {} of the screen and the agent, {} of the watch over settings files, which \
          other programs wake by opening files in /etc",
         begun.elapsed().as_secs_f64(),
-        woken.0 - switches.0,
-        woken.1 - switches.1
+        woken.0,
+        woken.1
     );
     pty.send("\u{4}\u{4}");
     let (_, recording, lines) = pty.ended();
@@ -256,21 +266,17 @@ fn frames(pty: &Pty) -> usize {
         .count()
 }
 
-/// Voluntary context switches of the screen's threads, and of those that watch settings files.
-fn wake_ups(process: u32) -> (u64, u64) {
+/// Voluntary context switches by thread, and whether it watches settings files.
+fn wake_ups(process: u32) -> BTreeMap<OsString, (bool, u64)> {
     let tasks = std::fs::read_dir(format!("/proc/{process}/task")).expect("its threads");
-    let mut sums = (0, 0);
-    for task in tasks.filter_map(Result::ok) {
+    let counted = tasks.filter_map(Result::ok).map(|task| {
         let read = |name: &str| std::fs::read_to_string(task.path().join(name)).unwrap_or_default();
         let count = figure(&read("status"), "voluntary_ctxt_switches:");
         let name = read("comm");
-        if name.starts_with("notify") || name.starts_with("settings") {
-            sums.1 += count;
-        } else {
-            sums.0 += count;
-        }
-    }
-    sums
+        let watches = name.starts_with("notify") || name.starts_with("settings");
+        (task.file_name(), (watches, count))
+    });
+    counted.collect()
 }
 
 fn memory_mb(process: u32) -> u64 {
