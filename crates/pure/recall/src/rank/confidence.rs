@@ -208,7 +208,7 @@ fn small(documents: usize) -> f32 {
 fn company(documents: usize) -> f32 {
     const FITTED: f32 = 60.0;
     // At least: a single memory that has most of the question is still an answer.
-    const LEAST: f32 = 0.65;
+    const LEAST: f32 = 0.55;
     ((documents as f32).ln_1p() / FITTED.ln_1p()).clamp(LEAST, 1.0)
 }
 

@@ -107,7 +107,7 @@ async fn whatever_it_answers_the_rankers_picks_stand() {
         kit.remember("deploys.md", &deploys());
         kit.side.plays(then_all(Script::new(), answers));
         let mut session = kit.open().await;
-        let prompt = format!("{QUESTION} And which reviews of runbooks go to the office wiki?");
+        let prompt = format!("{QUESTION} And the runbooks?");
         slow_work(&kit, &mut session, &prompt).await;
         kit.side.finish();
         assert_eq!(surfaced(&session), ["deploys.md"], "{name}");
