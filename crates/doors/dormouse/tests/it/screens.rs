@@ -10,12 +10,13 @@ use std::fmt::Write as _;
 const SAMPLE: &str = include_str!("../../../../../docs/sample.jsonl");
 
 /// Ids and durations differ from run to run, ages from day to day.
-const DIFFERS: [(&str, &str); 4] = [
+const DIFFERS: [(&str, &str); 5] = [
     // The folder of a project is named after its path, which is a temporary one here.
     (r"-tmp--tmp\w{6}-", "-HOME-"),
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}", "ID"),
     (r"\d+(\.\d+)? (µs|ms)\b", "TIME"),
     (r" *\d+ (mo|d|h|y) ago", " AGE"),
+    (r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "NOW"),
 ];
 
 /// The commands, one session after the other, and the name of each screen. A name of `-` is not

@@ -57,11 +57,6 @@ fn output(seed: usize, bytes: usize) -> String {
 /// a script, with a static prefix of so many tokens.
 fn script(workload: &Value, prefix: usize, model: &str) -> Script {
     let mut steps = Vec::new();
-    // Models that bind thinking to the prompt think before each call.
-    let thinking = (model != corpus::MODEL).then(|| {
-        let value = json!({"type": "thinking", "thinking": "Next line.", "signature": "c2lnbmVk"});
-        Block::from_value(&value).unwrap()
-    });
     for turn in workload["turns"].as_array().unwrap() {
         let prompt = Block::text(turn["prompt"].as_str().unwrap());
         let mut inputs = vec![Input::Message(Message::user(vec![prompt]))];
@@ -69,8 +64,7 @@ fn script(workload: &Value, prefix: usize, model: &str) -> Script {
             let at = steps.len();
             let id = format!("toolu_{at:04}");
             let asked = call(&id, "Bash", &json!({ "command": line["cmd"] }));
-            let answer = thinking.clone().into_iter().chain([asked]).collect();
-            steps.push(step(at, std::mem::take(&mut inputs), answer));
+            steps.push(step(at, std::mem::take(&mut inputs), vec![asked]));
             let bytes = usize::try_from(line["bytes"].as_u64().unwrap()).unwrap();
             let text = output(at, bytes);
             let shown = ToolOutput::of_block(CallId::new(id.as_str()), result(&id, &text));
@@ -89,6 +83,14 @@ fn script(workload: &Value, prefix: usize, model: &str) -> Script {
             Vec::new(),
         )),
         ..Scenario::default().script()
+    }
+}
+
+/// Lets the model think before each of its answers.
+fn think(script: &mut Script) {
+    for (at, step) in script.steps.iter_mut().enumerate() {
+        let thought = dormouse_testkit::blocks::thinking(&format!("thought {at}"));
+        step.answer.insert(0, thought);
     }
 }
 
@@ -181,7 +183,10 @@ fn the_workload_costs_no_more_where_thinking_is_bound_or_the_cache_automatic() {
         ("claude-sonnet-5-5", CacheMode::Marked),
         (corpus::MODEL, CacheMode::Automatic),
     ] {
-        let script = script_for(model);
+        let mut script = script_for(model);
+        if model != corpus::MODEL {
+            think(&mut script);
+        }
         let off = run_at(&script, Tokens(200_000), &["distil=false"], cache);
         let on = run_at(&script, Tokens(200_000), &[], cache);
         assert_eq!((&on.lost, &off.lost), (&None, &None));
@@ -264,10 +269,7 @@ fn bound_thinking_keeps_results_whole() {
     assert_eq!(on.lost, None);
     assert!(on.distilled() > 0);
     assert!(prompts(&on) <= prompts(&off));
-    for (at, step) in script.steps.iter_mut().enumerate() {
-        let thought = dormouse_testkit::blocks::thinking(&format!("thought {at}"));
-        step.answer.insert(0, thought);
-    }
+    think(&mut script);
     let whole = run(&script, Tokens(200_000), &["distil=false"]);
     let bound = run(&script, Tokens(200_000), &[]);
     assert_eq!((bound.distilled(), bound.not_distilled()), (0, 0));
