@@ -40,6 +40,8 @@ const LONGEST_ANSWER: usize = 9_500;
 /// Bytes of a prompt that are looked at, half of them from its end. A pasted file of megabytes says
 /// no more about the task than its beginning and its end.
 const LONGEST_PROMPT: usize = 32 * 1024;
+/// Most bytes of a word at the seam between both ends: longer than any word of prose.
+const LONGEST_WORD: usize = 64;
 
 /// Memory of a project as a hook uses it.
 struct Shelves {
@@ -300,7 +302,16 @@ fn ends_of(prompt: &str) -> String {
     let half = LONGEST_PROMPT / 2;
     let head = prompt.floor_char_boundary(half);
     let tail = prompt.ceil_char_boundary(prompt.len() - half);
-    format!("{}\n{}", &prompt[..head], &prompt[tail..])
+    let (head, tail) = (&prompt[..head], &prompt[tail..]);
+    // Half a word would be one that no memory has, and weigh against all of them. Scripts without
+    // spaces have none nearby.
+    let behind = head.rfind(char::is_whitespace);
+    let behind = behind.filter(|at| head.len() - at <= LONGEST_WORD);
+    let before = tail.find(char::is_whitespace);
+    let before = before.filter(|at| *at <= LONGEST_WORD);
+    let head = behind.map_or(head, |at| &head[..at]);
+    let tail = before.map_or(tail, |at| &tail[at..]);
+    format!("{head}\n{}", tail.trim_start())
 }
 
 /// Tokens of a text, estimated: the guest's model is not known here.
@@ -324,6 +335,10 @@ mod tests {
         assert!(ends.starts_with("begin ") && ends.ends_with(" end"));
         assert!(ends.len() <= LONGEST_PROMPT + 1);
         assert_eq!(ends_of("short"), "short");
+        // No word is cut in two.
+        let prompt = format!("begin {}end", "word ".repeat(LONGEST_PROMPT));
+        let strange = |word: &&str| !["begin", "word", "end"].contains(word);
+        assert_eq!(ends_of(&prompt).split_whitespace().find(strange), None);
     }
 
     #[test]
