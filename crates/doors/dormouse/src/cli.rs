@@ -127,7 +127,7 @@ pub enum Command {
     Replay(replay::Args),
     /// Measure how good the engine is at what it does
     Eval(eval::Args),
-    /// Stand between any agent and its provider, and count
+    /// Shorten prompts between any agent and its provider
     Gateway(gateway::Args),
     /// Run the provider simulator
     Sim(sim::Args),

@@ -37,7 +37,7 @@ Set up    doctor       Look at keys, servers, sandbox, settings: what is missing
           config …     Show and document settings, trust folders
           install      Put memory into Claude Code, Codex and other agents
           uninstall    Take memory out of an agent again
-          gateway      Stand between any agent and its provider, and count
+          gateway      Shorten prompts between any agent and its provider
           acp          Work inside an editor, by the Agent Client Protocol
           hook         Give another agent's session memory, from its hooks
           mcp          Offer memory to other agents as tools (MCP)
@@ -119,7 +119,7 @@ Set up:
   config       Show and document settings, trust folders
   install      Put memory into Claude Code, Codex and other agents
   uninstall    Take memory out of an agent again
-  gateway      Stand between any agent and its provider, and count
+  gateway      Shorten prompts between any agent and its provider
   acp          Work inside an editor, by the Agent Client Protocol
   hook         Give another agent's session memory, from its hooks
   mcp          Offer memory to other agents as tools (MCP)
