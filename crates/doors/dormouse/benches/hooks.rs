@@ -1,6 +1,7 @@
 //! Cost of hooks, with the start of their processes. `cargo bench -p dormouse --bench hooks`
 //! 10,000 memories in a real folder, warm page cache: 100 prompts one after the other, then 100 of them
-//! 8 at a time while a dream runs. Processor time is that of all children, divided by their number.
+//! 8 at a time while a dream runs. Processor time is that of all children, divided by their number. Each
+//! prompt asks about one memory by its name; the answers that bring it in are counted.
 
 #![expect(
     clippy::disallowed_methods,
@@ -33,7 +34,7 @@ fn main() {
         std::fs::write(path, memory(number)).expect("a memory");
     }
     // The first hook has the index made by another process; without one there is nothing to measure.
-    hook(root, "first", 0);
+    let _nothing_yet = hook(root, "first", 0);
     let digest = root.join("memory/.cache/recall.digest");
     let begun = Instant::now();
     while !digest.exists() {
@@ -58,14 +59,38 @@ fn main() {
 }
 
 fn memory(number: usize) -> String {
+    let own = name(number);
     let mut text = format!(
-        "---\nname: Gadget w{number:x}z\ndescription: Place of gadget w{number:x}z\ntype: project\n---\n"
+        "---\nname: Gadget {own}\ndescription: Place of gadget {own}\ntype: project\n---\n"
     );
     for word in 0..150 {
-        let _ = write!(text, "w{:x} ", (number * 31 + word * 17) % 4_999);
+        // Words of others: never the name of a memory.
+        let _ = write!(
+            text,
+            "{} ",
+            name(200_000 + (number * 31 + word * 17) % 4_999)
+        );
     }
     text.push_str("\nIt is stored in the north wing.\n");
     text
+}
+
+/// Word of four syllables, another one for each number.
+fn name(number: usize) -> String {
+    let consonants = [
+        "b", "d", "f", "g", "k", "l", "m", "n", "p", "r", "s", "t", "v", "z",
+    ];
+    let vowels = ["a", "e", "i", "o", "u"];
+    // Spread, so that names that follow each other do not begin alike.
+    let mut rest = number * 7_919 + 13;
+    let mut name = String::new();
+    for _ in 0..4 {
+        name.push_str(consonants[rest % consonants.len()]);
+        rest /= consonants.len();
+        name.push_str(vowels[rest % vowels.len()]);
+        rest /= vowels.len();
+    }
+    name
 }
 
 fn program(root: &Path) -> Command {
@@ -78,27 +103,31 @@ fn program(root: &Path) -> Command {
     command
 }
 
-fn hook(root: &Path, session: &str, number: usize) -> Duration {
+/// Time of a hook, and whether its answer brings the memory in.
+fn hook(root: &Path, session: &str, number: usize) -> (Duration, bool) {
     let event = serde_json::json!({
         "session_id": session,
         "cwd": root.join("project"),
-        "prompt": format!("Where is the gadget w{number:x}z stored?"),
+        "prompt": format!("Where is the gadget {} stored?", name(number)),
     });
     let begun = Instant::now();
     let mut child = program(root)
         .args(["hook", "user-prompt-submit"])
         .stdin(Stdio::piped())
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .spawn()
         .expect("a hook");
     let mut stdin = child.stdin.take().expect("its input");
     stdin.write_all(event.to_string().as_bytes()).expect("sent");
     drop(stdin);
-    assert!(child.wait().expect("its end").success());
-    begun.elapsed()
+    let output = child.wait_with_output().expect("its end");
+    assert!(output.status.success());
+    let took = begun.elapsed();
+    let answer = String::from_utf8_lossy(&output.stdout);
+    (took, answer.contains(&format!("fact_{number:05}")))
 }
 
-fn times(root: &Path, at_once: usize, session: &str) -> Vec<Duration> {
+fn times(root: &Path, at_once: usize, session: &str) -> Vec<(Duration, bool)> {
     let (next, all) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let take = || {
         loop {
@@ -130,10 +159,11 @@ fn children_ms() -> u64 {
     10 * (fields.get(13).unwrap_or(&0) + fields.get(14).unwrap_or(&0))
 }
 
-fn report(what: &str, times: &[Duration], cpu_ms: u64) {
-    let ms = |at: usize| times.get(at).map_or(0, Duration::as_millis);
+fn report(what: &str, times: &[(Duration, bool)], cpu_ms: u64) {
+    let ms = |at: usize| times.get(at).map_or(0, |(took, _)| took.as_millis());
+    let answered = times.iter().filter(|(_, answered)| *answered).count();
     println!(
-        "{what}: p50 {} ms, p99 {} ms, processor {} ms each",
+        "{what}: p50 {} ms, p99 {} ms, processor {} ms each, {answered} of {HOOKS} answered",
         ms(HOOKS / 2),
         ms(HOOKS * 99 / 100),
         cpu_ms / u64::try_from(HOOKS).unwrap_or(1)

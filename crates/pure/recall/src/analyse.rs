@@ -14,8 +14,9 @@
 
 use crate::asked::Asked;
 use crate::glossary::Glossary;
+pub(crate) use crate::glossary::is_wide;
 use dormouse_text::synonyms::{is_weak, weak_han};
-use dormouse_text::words::{Language, Stemming, StopWords, Tokeniser, detect};
+use dormouse_text::words::{Language, Stemming, Stems, StopWords, Tokeniser, detect};
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -107,6 +108,8 @@ pub(crate) enum UnitEvent<'a> {
 #[derive(Debug)]
 pub(crate) struct Analyser {
     tokeniser: Tokeniser,
+    /// Tokeniser that leaves words as they are, to count them.
+    counting: Tokeniser,
     /// Tokeniser without stop words, to know which terms come from one.
     without_stop_words: Tokeniser,
     language: Language,
@@ -118,6 +121,7 @@ impl Analyser {
         Self {
             language,
             tokeniser: tokeniser(StopWords::Keep),
+            counting: Tokeniser::new(Some(language), StopWords::Keep, Stemming::Off),
             without_stop_words: tokeniser(StopWords::Drop),
         }
     }
@@ -128,8 +132,8 @@ impl Analyser {
     }
 
     /// Calls `found` with each term, in order.
-    pub(crate) fn each(&self, text: &str, mut found: impl FnMut(Term<'_>)) {
-        self.each_with_range(text, |term, _| found(term));
+    pub(crate) fn each(&self, text: &str, stems: &mut Stems, mut found: impl FnMut(Term<'_>)) {
+        self.each_with_range(text, stems, |term, _| found(term));
     }
 
     /// Terms of a query, in order. Stop words stay, because "to be or not to be" has nothing else.
@@ -146,7 +150,7 @@ impl Analyser {
         }
         let mut terms: Vec<QueryTerm> = Vec::new();
         let mut asks = false;
-        self.each_with_range(text, |term, range| {
+        self.each_with_range(text, &mut Stems::default(), |term, range| {
             let word = text[range.clone()].to_lowercase().replace('’', "'");
             let wide = word.chars().all(is_wide);
             let overlaps =
@@ -172,9 +176,14 @@ impl Analyser {
     }
 
     /// Terms of a body, cut into units: one, or for a long body several.
-    pub(crate) fn units(&self, body: &str, mut found: impl FnMut(UnitEvent<'_>)) {
+    pub(crate) fn units(
+        &self,
+        body: &str,
+        stems: &mut Stems,
+        mut found: impl FnMut(UnitEvent<'_>),
+    ) {
         let mut words = 0;
-        self.tokeniser.each(body, |_, _| words += 1);
+        self.counting.each(body, |_, _| words += 1);
         // A short body stays one unit, whatever its lines.
         let (least, most) = if words > LONG_BODY {
             (UNIT_LEAST, UNIT_MOST)
@@ -196,7 +205,7 @@ impl Analyser {
                 found(UnitEvent::Next);
                 inside = 0;
             }
-            self.each(line, |term| {
+            self.each(line, stems, |term| {
                 if term.sort == Sort::Stem {
                     if inside >= most {
                         found(UnitEvent::Next);
@@ -215,10 +224,15 @@ impl Analyser {
         }
     }
 
-    fn each_with_range(&self, text: &str, mut found: impl FnMut(Term<'_>, &Range<usize>)) {
+    fn each_with_range(
+        &self,
+        text: &str,
+        stems: &mut Stems,
+        mut found: impl FnMut(Term<'_>, &Range<usize>),
+    ) {
         let mut last = usize::MAX..usize::MAX;
         let mut form = String::new();
-        self.tokeniser.each(text, |term, range| {
+        self.tokeniser.each_of_many(text, stems, |term, range| {
             // An identifier comes after its parts and begins before the last of them.
             let whole = last.start != usize::MAX && range.start < last.start;
             let sort = if whole { Sort::Whole } else { Sort::Stem };
@@ -260,10 +274,6 @@ fn own_language(text: &str) -> Option<Language> {
     // The first of equals: English words are the commonest in any prompt.
     let best = found.rev().max_by_key(|(count, _)| *count)?;
     (best.0 > 0).then_some(best.1)
-}
-
-pub(crate) fn is_wide(letter: char) -> bool {
-    matches!(u32::from(letter), 0x3040..=0x30FF | 0x3400..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF)
 }
 
 /// Writes the word without case into `form`; true if that differs from its stem.

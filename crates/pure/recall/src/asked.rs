@@ -13,6 +13,7 @@
 //! The subject of the question: words are matched by the search.
 
 use dormouse_memory::card::Card;
+use dormouse_memory::topic::Kind;
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
@@ -34,18 +35,22 @@ const NAMES: [&str; SORTS.len()] = [
     "an address",
     "a language",
 ];
-const PERSON_OR_TIME: [usize; 2] = [0, 1];
-const COUNT: [usize; 1] = [3];
+/// Sorts that weigh by themselves: a person, a time, a place, a number.
+const APART: [usize; 4] = [0, 1, 2, 3];
 /// Attributes: a memory that does not tell them is about something else of the same thing.
 const ATTRIBUTES: [usize; 5] = [5, 6, 7, 8, 9];
 
 /// Number of features that a memory has for a question.
-pub const ASKED: usize = 7;
+pub const ASKED: usize = 15;
 
 /// Weights of the features, in units of the confidence's logit, made by the same fit as
-/// [`SMALL_FIT`](crate::SMALL_FIT): told, a person or a time not told, a number not told, an attribute not told, a question
-/// for a fact, one for a rule, one about a moment.
-pub const ASKED_FIT: [f32; ASKED] = [1.07, -2.11, -1.57, -1.49, -1.10, 0.94, -1.48];
+/// [`SMALL_FIT`](crate::SMALL_FIT): an attribute not told; a question for a fact, for a rule, about a moment; a standing
+/// rule for a question for a fact, one for anything else, a memory about the user; then, for each of
+/// person, time, place and number, not told and told.
+pub const ASKED_FIT: [f32; ASKED] = [
+    -1.51, -1.25, 0.34, -1.01, -0.06, 0.64, 0.32, -0.32, 0.63, -0.38, 1.42, 0.55, 1.54, -1.96,
+    -0.74,
+];
 
 /// Words of the table under one heading.
 #[derive(Debug, Default)]
@@ -156,7 +161,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Reads a prompt.
+    /// Reads which sorts of things a prompt asks for.
     pub fn of(prompt: &str) -> Self {
         let said = Said::new(prompt);
         let mut sorts = SORTS.map(|sort| said.has(sort, "ask"));
@@ -236,20 +241,27 @@ impl Asked {
     /// Features of a memory for this question.
     pub fn features(self, card: &Card) -> [f32; ASKED] {
         let flag = |holds: bool| if holds { 1.0 } else { 0.0 };
+        let fact = self.manner == Manner::Fact;
         let told: Vec<(usize, bool)> = self.tells(card).collect();
-        let untold = |sorts: &[usize]| {
-            told.iter()
-                .any(|(sort, told)| sorts.contains(sort) && !told)
-        };
+        let is = |sort: usize, as_told: bool| flag(told.contains(&(sort, as_told)));
+        let untold = |(sort, told): &(usize, bool)| ATTRIBUTES.contains(sort) && !told;
+        let [who, when, place, count] = APART.map(|sort| [is(sort, false), is(sort, true)]);
         [
-            flag(told.iter().any(|(_, told)| *told)),
-            // Places and reasons are told by any "in" and without a word: they say nothing here.
-            flag(untold(&PERSON_OR_TIME)),
-            flag(untold(&COUNT)),
-            flag(untold(&ATTRIBUTES)),
-            flag(self.manner == Manner::Fact),
+            flag(told.iter().any(untold)),
+            flag(fact),
             flag(self.manner == Manner::Rule),
             flag(self.moment),
+            flag(fact && card.kind == Some(Kind::Feedback)),
+            flag(!fact && card.kind == Some(Kind::Feedback)),
+            flag(card.kind == Some(Kind::User)),
+            who[0],
+            who[1],
+            when[0],
+            when[1],
+            place[0],
+            place[1],
+            count[0],
+            count[1],
         ]
     }
 

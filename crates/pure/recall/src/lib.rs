@@ -33,5 +33,5 @@ pub use rank::{
     confident, shifted,
 };
 pub use searcher::Searcher;
-pub use segment::{OpenError, Segment, TooLarge};
+pub use segment::{OpenError, Segment, Source, TooLarge};
 pub use work::Work;

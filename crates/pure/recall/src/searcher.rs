@@ -13,8 +13,11 @@ use crate::document::Document;
 use crate::rank::Weights;
 use crate::segment::{DocumentEntry, Postings, Segment, TooLarge};
 use bytes::Bytes;
+use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// No document, no unit, no parent: a number that no segment can reach.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -25,6 +28,9 @@ pub struct Searcher {
     pub(crate) analyser: Analyser,
     pub(crate) weights: Weights,
     pub(crate) parts: Vec<Part>,
+    /// Words of all parts written backwards, in order, to find those that end alike; made when it is
+    /// first asked for.
+    pub(crate) backwards: OnceLock<Vec<String>>,
     /// By document: true if it was removed.
     pub(crate) gone: Vec<bool>,
     /// Number of documents that are left.
@@ -151,6 +157,7 @@ impl Searcher {
             analyser: Analyser::new(language),
             weights,
             parts,
+            backwards: OnceLock::new(),
             live: first_document,
             live_units: first_unit,
             context: 0.0,
@@ -193,17 +200,31 @@ impl Searcher {
     }
 
     /// Bytes that the caller stored with a document; empty if there is no such document.
-    pub fn payload(&self, document: usize) -> &[u8] {
+    pub fn payload(&self, document: usize) -> Cow<'_, [u8]> {
         let Ok(document) = u32::try_from(document) else {
-            return &[];
+            return Cow::default();
         };
         let (part, local) = self.place(document);
         let part = self.parts.get(part);
-        part.map_or(&[], |part| part.segment.payload(local as usize))
+        part.map_or_else(Cow::default, |part| part.segment.payload(local as usize))
+    }
+
+    /// Order of two documents by their payloads; the first of equals is that of the lower number.
+    pub(crate) fn payload_order(&self, a: u32, b: u32) -> Ordering {
+        let ((part_a, local_a), (part_b, local_b)) = (self.place(a), self.place(b));
+        let payloads = match self.parts.get(part_a) {
+            // Within a part their places are known, and no payload has to be read.
+            Some(part) if part_a == part_b => {
+                let place = |local: u32| part.segment.document(local).place;
+                place(local_a).cmp(&place(local_b))
+            }
+            _ => self.payload(a as usize).cmp(&self.payload(b as usize)),
+        };
+        payloads.then(a.cmp(&b))
     }
 
     /// All documents that are left, with their payloads.
-    pub fn payloads(&self) -> impl Iterator<Item = (usize, &[u8])> + '_ {
+    pub fn payloads(&self) -> impl Iterator<Item = (usize, Cow<'_, [u8]>)> + '_ {
         let left = self.gone.iter().enumerate().filter(|(_, gone)| !**gone);
         left.map(|(document, _)| (document, self.payload(document)))
     }
@@ -310,7 +331,7 @@ impl Searcher {
             norms: vec![1.0; all as usize],
             document: vec![NONE; all as usize],
         };
-        let mut pieces: Vec<(u64, u32, &[u8], u32)> = Vec::new();
+        let mut pieces: Vec<(u64, u32, Cow<'_, [u8]>, u32)> = Vec::new();
         for (document, entry) in entries {
             let units = self.units_of(*document);
             for unit in units.clone() {

@@ -23,6 +23,9 @@ use serde::Serialize;
 /// Reason for a pick that is not shown: a memory about code that is gone would mislead.
 const HELD_BACK: &str = "nothing that it names exists any more";
 
+/// Confidence from which a memory without a word of the question counts as near: half of what an answer needs.
+const NEARLY: f32 = 0.25;
+
 /// A question about recall.
 #[derive(Clone, Debug)]
 pub struct RecallQuestion {
@@ -117,8 +120,12 @@ impl Host {
             uncertain.extend(near);
         }
         answer.abstained = answer.memories.is_empty();
-        // A memory that shares no telling word with the question is not even near.
-        uncertain.retain(|(memory, _)| !memory.words.is_empty());
+        // A memory that neither shares a telling word with the question nor means it by others is
+        // not even near.
+        let is_nearly = |sure: f32| sure >= NEARLY;
+        uncertain.retain(|(memory, _)| {
+            !memory.words.is_empty() || memory.confidence.is_some_and(is_nearly)
+        });
         if brought.len() > 1 {
             // Scores of two directories cannot be compared.
             uncertain.sort_by(|(a, _), (b, _)| {

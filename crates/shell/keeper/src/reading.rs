@@ -46,7 +46,7 @@ pub struct PageQuestion<'a> {
 /// Reason why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadingError {
-    /// Request that failed.
+    /// The request to the small model failed.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// Answer that is none.
@@ -55,7 +55,7 @@ pub enum ReadingError {
     /// Parameters that are no JSON.
     #[error("the question cannot be written down")]
     Body(#[from] serde_json::Error),
-    /// Limit of time.
+    /// The small model did not answer in time.
     #[error("the small model took longer than {} seconds", TIME.as_secs())]
     TooSlow,
 }

@@ -66,6 +66,9 @@ pub struct Scan {
     /// asks if anything changed needs no figures for ranking.
     searcher: OnceLock<Searcher>,
     base: Segment,
+    /// Documents that may be doubtful, if the digest of the index tells; otherwise all may be.
+    /// A base whose digest tells is ordered by path.
+    suspects: Option<Vec<usize>>,
     /// Number of memories in the directory.
     memories: usize,
     /// Number of files that were read; all others came from the cache.
@@ -95,51 +98,65 @@ impl Scan {
 
     /// Memory that a document of the searcher is.
     pub fn card(&self, document: usize) -> Option<Card> {
-        payload::decode(self.searcher().payload(document))
+        payload::decode(&self.searcher().payload(document))
     }
 
     /// Cards of all memories.
     pub fn cards(&self) -> impl Iterator<Item = Card> + '_ {
         let payloads = self.searcher().payloads();
-        payloads.filter_map(|(_, payload)| payload::decode(payload))
+        payloads.filter_map(|(_, payload)| payload::decode(&payload))
     }
 
     /// Number of a memory among the documents of the searcher.
     pub fn document(&self, path: &SafePath) -> Option<usize> {
-        let name = Some(path.as_str().as_bytes());
-        let mut payloads = self.searcher().payloads();
-        payloads.find_map(|(number, payload)| (path_in(payload) == name).then_some(number))
+        self.numbered(path.as_str())
+    }
+
+    /// True if a part of the index could not be read. Answers made from it are to be thrown away; the
+    /// next refresh writes it anew.
+    pub fn is_damaged(&self) -> bool {
+        self.base.is_damaged()
+    }
+
+    fn numbered(&self, path: &str) -> Option<usize> {
+        let name = Some(path.as_bytes());
+        let searcher = self.searcher();
+        if self.suspects.is_none() {
+            let mut payloads = searcher.payloads();
+            return payloads.find_map(|(at, payload)| (path_in(&payload) == name).then_some(at));
+        }
+        // Documents laid over the base follow it, and are few.
+        let mut new = self.base.len()..self.base.len() + self.read;
+        let new = new.find(|at| path_in(&searcher.payload(*at)) == name);
+        let known = || find_ordered(&self.base, path).filter(|at| searcher.has(*at));
+        new.or_else(known)
     }
 
     /// Documents whose cards name a successor, a last day, a contradiction or a judgement of the
     /// user, and those that these contradict. The others are not decoded: they hold.
     pub fn doubtful(&self) -> Vec<(usize, Card)> {
-        // Keys of a card as JSON has them; quotes in a text are escaped.
-        const KEYS: [&[u8]; 4] = [
-            b"\"superseded_by\":",
-            b"\"valid_until\":",
-            b"\"contradicts\":",
-            b"\"wrong\":",
-        ];
-        let finders = KEYS.map(memchr::memmem::Finder::new);
-        let has_key = |payload: &[u8]| finders.iter().any(|key| key.find(payload).is_some());
-        let payloads = self.searcher().payloads();
-        let mut found: Vec<(usize, Card)> = payloads
-            .filter(|(_, payload)| has_key(payload))
-            .filter_map(|(number, payload)| Some((number, payload::decode(payload)?)))
-            .collect();
-        let named = found.iter().flat_map(|(_, card)| &card.contradicts);
-        let named: BTreeSet<&[u8]> = named.map(String::as_bytes).collect();
-        if !named.is_empty() {
-            let payloads = self.searcher().payloads();
-            let others = payloads.filter(|(number, payload)| {
-                path_in(payload).is_some_and(|path| named.contains(path))
-                    && found.iter().all(|(known, _)| known != number)
-            });
-            let others =
-                others.filter_map(|(number, payload)| Some((number, payload::decode(payload)?)));
-            let others: Vec<(usize, Card)> = others.collect();
-            found.extend(others);
+        let searcher = self.searcher();
+        let decoded = |number: usize| {
+            let payload = searcher.payload(number);
+            is_doubtful(&payload).then(|| payload::decode(&payload))?
+        };
+        let with_card = |number: usize| Some((number, decoded(number)?));
+        let mut found: Vec<(usize, Card)> = if let Some(suspects) = &self.suspects {
+            suspects.iter().copied().filter_map(with_card).collect()
+        } else {
+            let all = searcher.payloads().map(|(number, _)| number);
+            all.filter_map(with_card).collect()
+        };
+        let named = found
+            .iter()
+            .flat_map(|(_, card)| card.contradicts.iter().cloned());
+        let named: BTreeSet<String> = named.collect();
+        for number in named.iter().filter_map(|path| self.numbered(path)) {
+            if found.iter().all(|(known, _)| *known != number)
+                && let Some(card) = self.card(number)
+            {
+                found.push((number, card));
+            }
         }
         found
     }
@@ -198,9 +215,9 @@ impl MemoryDir {
     fn cache(&self) -> Option<Segment> {
         let bytes = self.disk.read(Path::new(CACHE), MOST_CACHE).ok()??;
         let segment = Segment::open(bytes).ok()?;
-        let whole = (0..segment.len()).all(|number| path_in(segment.payload(number)).is_some());
+        let whole = (0..segment.len()).all(|number| path_in(&segment.payload(number)).is_some());
         // Cards of a version before lack their path; one sample tells, since an index is written whole.
-        let current = segment.is_empty() || payload::decode(segment.payload(0)).is_some();
+        let current = segment.is_empty() || payload::decode(&segment.payload(0)).is_some();
         (whole && current).then_some(segment)
     }
 
@@ -237,7 +254,7 @@ impl MemoryDir {
             let Some(overlay) = self.disk.overlay_since(walk.head)? else {
                 continue;
             };
-            lay_over(base.as_ref(), &mut gone, &mut fresh, overlay);
+            lay_over(base.as_ref(), find_any, &mut gone, &mut fresh, overlay);
             let read = fresh.len();
             let outdated = gone.len();
             let cached = base.is_some();
@@ -255,6 +272,7 @@ impl MemoryDir {
             return Ok(Scan {
                 searcher,
                 base,
+                suspects: None,
                 memories,
                 read,
                 outdated,
@@ -305,10 +323,10 @@ impl MemoryDir {
         }
         let language = language_of(fresh.iter().map(|fresh| &*fresh.text));
         let bytes = Bytes::from(Segment::build(language, documents)?);
+        let segment = Segment::open(bytes.clone()).map_err(|_| TooLarge)?;
         if new_cache == NewCache::Write {
-            self.write_cache(&bytes, walk, fresh);
+            self.write_cache(&bytes, &segment, walk);
         }
-        let segment = Segment::open(bytes).map_err(|_| TooLarge)?;
         Ok((segment.clone(), Searcher::new(segment)))
     }
 }
@@ -381,8 +399,8 @@ fn difference<'a>(base: Option<&Segment>, walked: &'a [Walked]) -> (Vec<usize>, 
         let mut known = false;
         while let Some(number) = document {
             let payload = base.payload(number);
-            match order(path_in(payload).unwrap_or_default(), &file.path) {
-                Ordering::Equal if is_of(payload, file.stamp) => known = true,
+            match order(path_in(&payload).unwrap_or_default(), &file.path) {
+                Ordering::Equal if is_of(&payload, file.stamp) => known = true,
                 Ordering::Less | Ordering::Equal => gone.push(number),
                 Ordering::Greater => break,
             }
@@ -400,6 +418,35 @@ fn difference<'a>(base: Option<&Segment>, walked: &'a [Walked]) -> (Vec<usize>, 
     (gone, changed)
 }
 
+/// True if a card names a successor, a last day, a contradiction or a judgement of the user.
+fn is_doubtful(payload: &[u8]) -> bool {
+    // Keys of a card as JSON has them; quotes in a text are escaped.
+    const KEYS: [&[u8]; 4] = [
+        b"\"superseded_by\":",
+        b"\"valid_until\":",
+        b"\"contradicts\":",
+        b"\"wrong\":",
+    ];
+    static FINDERS: OnceLock<[memchr::memmem::Finder<'static>; 4]> = OnceLock::new();
+    let finders = FINDERS.get_or_init(|| KEYS.map(memchr::memmem::Finder::new));
+    finders.iter().any(|key| key.find(payload).is_some())
+}
+
+/// Number of a memory in an index that is ordered by path.
+fn find_ordered(base: &Segment, path: &str) -> Option<usize> {
+    let path = Path::new(path);
+    let (mut low, mut high) = (0, base.len());
+    while low < high {
+        let middle = low.midpoint(high);
+        match order(path_in(&base.payload(middle)).unwrap_or_default(), path) {
+            Ordering::Less => low = middle + 1,
+            Ordering::Equal => return Some(middle),
+            Ordering::Greater => high = middle,
+        }
+    }
+    None
+}
+
 fn order(cached: &[u8], path: &Path) -> Ordering {
     let bytes = path.as_os_str().as_encoded_bytes();
     if cached == bytes {
@@ -409,9 +456,17 @@ fn order(cached: &[u8], path: &Path) -> Ordering {
     std::str::from_utf8(cached).map_or(Ordering::Less, |cached| Path::new(cached).cmp(path))
 }
 
-/// Brings the files that changed during the scan to their state after the change.
+/// Number of a memory in an index, whatever its order.
+fn find_any(base: &Segment, path: &str) -> Option<usize> {
+    let name = Some(path.as_bytes());
+    (0..base.len()).find(|number| path_in(&base.payload(*number)) == name)
+}
+
+/// Brings the files that changed during the scan to their state after the change. `find` tells the
+/// number of a memory in the base.
 fn lay_over(
     base: Option<&Segment>,
+    find: fn(&Segment, &str) -> Option<usize>,
     gone: &mut Vec<usize>,
     fresh: &mut Vec<Fresh>,
     overlay: Overlay,
@@ -423,8 +478,7 @@ fn lay_over(
         // Read before or during the change; the journal's content is the right one.
         fresh.retain(|fresh| fresh.card.path != path);
         if let Some(base) = base {
-            let name = Some(path.as_str().as_bytes());
-            let number = (0..base.len()).find(|number| path_in(base.payload(*number)) == name);
+            let number = find(base, path.as_str());
             if let Some(number) = number.filter(|number| !gone.contains(number)) {
                 gone.push(number);
             }

@@ -10,7 +10,9 @@
 //! The answers, and the work: `dormouse-host`.
 
 use crate::app::App;
+use crate::cli::Globals;
 use crate::error::Outcome;
+use clap::{Parser, Subcommand};
 use dormouse_host::{GuestAnswer, GuestEvent, GuestMoment};
 use serde_json::json;
 use std::ffi::OsString;
@@ -54,6 +56,26 @@ pub struct Args {
     /// Moment of the session, by its name
     #[arg(value_name = "EVENT")]
     event: String,
+}
+
+/// Command line of a hook. Agents wait for hooks with every prompt and every tool call, and building
+/// the parser of all commands takes longer than the answer.
+#[derive(Debug, Parser)]
+#[command(name = "dormouse")]
+pub struct HookLine {
+    /// Options that all commands understand.
+    #[command(flatten)]
+    pub globals: Globals,
+    /// The one command.
+    #[command(subcommand)]
+    pub command: HookCommand,
+}
+
+/// The hook as the only command.
+#[derive(Debug, Subcommand)]
+pub enum HookCommand {
+    /// Give another agent's session memory, from its hooks
+    Hook(Args),
 }
 
 /// True if the command line is that of a hook, which must not fail. Agents are set up with the name

@@ -12,7 +12,8 @@ use std::path::PathBuf;
 const HELP: &str = "\
 Shows exactly what a session here would be given with this prompt. No model is
 asked, and nothing is written. Only what is certain goes in: nothing is better than
-noise. --all also shows the nearest of the rest, with the reasons against them.
+noise. Where nothing is certain, the nearest are shown under a heading of their own;
+--all shows them beside certain ones too, and in JSON.
 --file and --ran stand for the work of the session: rules that it calls for go in
 whatever the words.
 
@@ -66,13 +67,13 @@ pub struct Args {
 /// other facts.
 const GONE: usize = 3;
 
-/// The answer, and the choice to show the nearest.
+/// The answer, and the wish to see the nearest beside it.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct RecallScreen {
     recalled: Recalled,
     #[serde(skip)]
-    near: Near,
+    all: bool,
 }
 
 /// Recalls memories for a question, as a session would, without a model and without a trace.
@@ -84,7 +85,12 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     for command in &args.commands {
         work.add_command_line(command);
     }
-    let near = if args.all { Near::Show } else { Near::Hide };
+    // A person can judge what is uncertain; a program would take it for an answer.
+    let near = if args.all || !app.is_for_programs() {
+        Near::Show
+    } else {
+        Near::Hide
+    };
     let recalled = app.host()?.recall(&RecallQuestion {
         // Words without quotes are several arguments and still one question.
         prompt: app.free_text(&args.query, &args.more)?,
@@ -94,7 +100,10 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         near,
         explain: args.why,
     })?;
-    app.tell(&RecallScreen { recalled, near })
+    app.tell(&RecallScreen {
+        recalled,
+        all: args.all,
+    })
 }
 
 impl Report for RecallScreen {
@@ -114,12 +123,8 @@ impl Report for RecallScreen {
         }
         if *abstained {
             out.line("No memory certainly answers this.")?;
-            if self.near == Near::Hide {
-                let line = Line::new()
-                    .role(Role::Hint, "`--all`")
-                    .text(" shows the nearest ones.");
-                return Ok(out.line(line)?);
-            }
+        } else if !self.all {
+            return Ok(());
         }
         if !uncertain.is_empty() {
             out.blank()?;

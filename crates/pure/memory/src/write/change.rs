@@ -78,7 +78,7 @@ pub fn edit(
 /// Judgement of the user on a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// It helped.
+    /// It helped with the work at hand.
     Useful,
     /// It does not hold.
     Wrong,

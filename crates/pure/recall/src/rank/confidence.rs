@@ -33,15 +33,15 @@ const NEAR_MOST: f32 = 2.0;
 const MARGIN: f32 = 3.88;
 const BEST: f32 = 10.64;
 
-/// Coefficients of the fit for small stores, in the order of `Evidence::features`: the bias, then by
-/// class of word how much was found and lost. `tests/it/fit.rs` makes them from the questions to tune
-/// on and fails if these differ.
+/// Coefficients of the fit for small stores, in the order of `Evidence::features`. `tests/it/fit.rs`
+/// makes them from the questions to tune on and fails if these differ.
 pub const SMALL_FIT: [f32; FEATURES] = [
-    -3.18, 1.17, 0.01, 2.06, 0.05, -0.59, 1.21, 0.22, 2.08, -1.11, -0.52, 3.13, 1.37,
+    -6.33, 0.62, 0.23, 0.47, -0.32, 0.37, 0.58, 0.02, 0.36, -0.74, 3.10, -1.28, 1.89, 0.23, -0.82,
+    1.40, 0.83, 3.50, 0.66, 2.32,
 ];
 
 /// Number of features of a hit in a small store.
-pub const FEATURES: usize = 13;
+pub const FEATURES: usize = 20;
 
 /// Greatest distance to the next hit: where there are three memories, being alone says little.
 const LONELY: f32 = 0.6;
@@ -74,11 +74,15 @@ pub(super) struct Evidence {
     word: f32,
     best: f32,
     second: f32,
+    /// The two greatest worths found as evidence, which need not be those of the best scores.
+    most: [f32; 2],
     crowd: f32,
     /// Worth of the query's words as evidence.
     meant: f32,
     /// The same by class of word.
     sought: [f32; CLASSES],
+    /// Number of the query's telling words.
+    words: f32,
     for_fact: bool,
     /// True if the query asks for a thing by its name.
     focus: bool,
@@ -89,12 +93,16 @@ pub(super) struct Evidence {
 }
 
 impl Evidence {
-    /// `scores` are the best, best first, and more than will be shown.
-    pub(super) fn new(
-        searcher: &Searcher,
-        plan: &Plan,
-        mut scores: impl Iterator<Item = f32>,
-    ) -> Self {
+    /// `looks` are the best, best first, and more than will be shown.
+    pub(super) fn new(searcher: &Searcher, plan: &Plan, looks: &[(f32, u32, Look)]) -> Self {
+        let mut scores = looks.iter().map(|look| look.0);
+        let mut most = [0.0_f32; 2];
+        for (_, _, look) in looks {
+            most = match most {
+                [first, _] if look.meant > first => [look.meant, first],
+                [first, second] => [first, second.max(look.meant)],
+            };
+        }
         let speaking = plan.words.iter().filter(|word| !word.stops);
         let best = scores.next().unwrap_or_default();
         let second = scores.next().unwrap_or_default();
@@ -103,10 +111,15 @@ impl Evidence {
             word: searcher.rarity(1),
             best,
             second,
+            most,
             // The second is taken already.
             crowd: scores.nth(CROWD - 2).unwrap_or_default(),
             meant: plan.words.iter().map(|word| word.worth).sum(),
             sought: sought(plan),
+            words: (plan.words.iter())
+                .filter(|word| word.worth > 0.0)
+                .map(|_| 1.0)
+                .sum(),
             for_fact: plan.for_fact,
             focus: (plan.words.iter()).any(|word| word.focus && word.class != Class::Weak),
             company: company(searcher.len()),
@@ -147,25 +160,34 @@ impl Evidence {
             let lost = ratio(self.sought[class as usize], self.word) - found(class);
             lost.max(0.0).ln_1p()
         };
-        let focus = if self.focus { look.focus } else { 0.0 };
+        let [first, second] = self.most;
+        let other = if look.meant >= first { second } else { first };
+        let fact = if self.for_fact { 1.0 } else { 0.0 };
+        let focus = if self.focus { 1.0 - look.focus } else { 0.0 };
         [
             1.0,
+            // The words of the question: those that are missing, and those that are there.
             found(Class::Particular).ln_1p(),
             lost(Class::Particular),
             found(Class::General).ln_1p(),
             lost(Class::General),
-            if self.for_fact {
-                lost(Class::General)
-            } else {
-                0.0
-            },
+            fact * lost(Class::General),
             found(Class::Wide).ln_1p(),
             lost(Class::Wide),
             found(Class::Weak).ln_1p(),
             focus,
-            ratio(look.near, self.word).min(NEAR_MOST),
-            self.company * ratio(score - rival, score).clamp(-1.0, LONELY),
             ratio(look.meant, self.meant),
+            ratio(look.single, self.word),
+            self.words.ln_1p(),
+            look.words.ln_1p(),
+            ratio(look.near, self.word).min(NEAR_MOST),
+            // The words of the memory that the question has.
+            look.named,
+            look.spoken,
+            // The other memories.
+            self.company * ratio(score - rival, score).clamp(-1.0, LONELY),
+            self.company * ratio(look.meant - other, look.meant.max(other)),
+            1.0 - self.company,
         ]
     }
 
@@ -203,13 +225,12 @@ fn small(documents: usize) -> f32 {
     (NONE / size).ln() / (NONE / WHOLE).ln()
 }
 
-/// Weight of being ahead of the others, by their number: whole for the sixty memories of the fit.
+/// Weight of being ahead of the others, by their number: whole for the sixty memories of the sets.
+/// The fit sees stores of one, five and twenty as well, so that it knows how much the rest is worth.
 #[expect(clippy::cast_precision_loss, reason = "counts of documents")]
 fn company(documents: usize) -> f32 {
     const FITTED: f32 = 60.0;
-    // At least: a single memory that has most of the question is still an answer.
-    const LEAST: f32 = 0.55;
-    ((documents as f32).ln_1p() / FITTED.ln_1p()).clamp(LEAST, 1.0)
+    ((documents as f32).ln_1p() / FITTED.ln_1p()).min(1.0)
 }
 
 /// Quotient, or zero without a whole: an empty query has no worth to divide by.

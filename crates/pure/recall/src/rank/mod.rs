@@ -33,8 +33,8 @@ use std::cmp::Ordering;
 /// the order of words rarely lifts a document from below the hundredth place to the top.
 const CANDIDATES: usize = 100;
 /// Best hits of a small store that are ordered by their confidence: it knows what was asked for, and
-/// the answer is among the first three or nowhere.
-pub const RERANKED: usize = 3;
+/// the answer is among the first five or nowhere.
+pub const RERANKED: usize = 5;
 /// Half-life of the bonus for being new, in milliseconds: thirty days.
 const RECENCY_HALF_LIFE: f64 = 30.0 * 86_400_000.0;
 
@@ -131,6 +131,7 @@ impl Searcher {
             .collect();
         let wholes = self.wholes(&plan);
         looks.clear();
+        eyes.rest();
         for (score, document) in ranked.iter() {
             let look = self.look(*document, &plan, &wanted, &wholes, eyes);
             let score =
@@ -139,7 +140,7 @@ impl Searcher {
         }
         looks.sort_unstable_by(|a, b| self.order((a.0, a.1), (b.0, b.1)));
         // Before the cut to `top`: margins need the crowd behind the shown hits.
-        let evidence = Evidence::new(self, &plan, looks.iter().map(|look| look.0));
+        let evidence = Evidence::new(self, &plan, looks);
         looks.truncate(query.top);
         let mut hits: Vec<Ranked> = looks
             .iter()
@@ -161,7 +162,7 @@ impl Searcher {
         let mut scratch = Scratch::default();
         let hits = self.search(query, &mut scratch);
         let plan = self.plan(query.text);
-        let evidence = Evidence::new(self, &plan, scratch.looks.iter().map(|look| look.0));
+        let evidence = Evidence::new(self, &plan, &scratch.looks);
         let looks = scratch.looks.iter();
         let features = |hit: &Ranked| {
             let look = looks.clone().find(|look| look.1 as usize == hit.document)?;
@@ -193,10 +194,8 @@ impl Searcher {
 
     /// Better first; of equals, by payload, so that the order of insertion does not matter.
     fn order(&self, a: (f32, u32), b: (f32, u32)) -> Ordering {
-        b.0.total_cmp(&a.0).then_with(|| {
-            let payloads = self.payload(a.1 as usize).cmp(self.payload(b.1 as usize));
-            payloads.then(a.1.cmp(&b.1))
-        })
+        b.0.total_cmp(&a.0)
+            .then_with(|| self.payload_order(a.1, b.1))
     }
 }
 

@@ -14,6 +14,8 @@ use std::collections::HashMap;
 const REACH: usize = 6;
 /// Share of two words in the other order: "memory leak" and "leak of memory" mean mostly the same.
 const REVERSED: f32 = 0.5;
+/// Cover from which a word counts as found: below it are only parts of compounds and phrases.
+const FOUND: f32 = 0.5;
 /// Slots of the filter before the lookup: a query has a few dozen words, so most slots stay empty,
 /// and it fits into a cache.
 const FILTER: u32 = 1024;
@@ -38,6 +40,14 @@ pub(super) struct Look {
     pub(super) meant: f32,
     /// Worth found by class of word.
     pub(super) found: [f32; CLASSES],
+    /// Number of the telling words that were found, themselves or by a stand-in.
+    pub(super) words: f32,
+    /// Worth of the single word that tells most.
+    pub(super) single: f32,
+    /// Share of the document's name that the query speaks of, by the worth of its words.
+    pub(super) named: f32,
+    /// The same of the whole document.
+    pub(super) spoken: f32,
     /// Cover of the thing that is asked for; the least of several.
     pub(super) focus: f32,
 }
@@ -53,6 +63,8 @@ pub(super) struct Eyes {
     cover: Vec<f32>,
     /// By pair: the best closeness.
     close: Vec<f32>,
+    /// Worth of words of documents, by part and number: most stand in several documents.
+    worths: HashMap<(usize, u32), f32>,
 }
 
 impl Wanted {
@@ -118,28 +130,73 @@ impl Searcher {
         wholes: &HashMap<u32, Vec<(usize, f32)>>,
         eyes: &mut Eyes,
     ) -> Look {
-        let (part, local) = self.place(document);
-        let (Some(part), Some(wanted)) = (self.parts.get(part), wanted.get(part)) else {
+        let (at, local) = self.place(document);
+        let (Some(part), Some(wanted)) = (self.parts.get(at), wanted.get(at)) else {
             return Look::default();
         };
         eyes.open(plan);
-        let mut place = 0;
+        let (mut place, mut field) = (0, 0);
+        let (mut name, mut whole) = (Spoken::default(), Spoken::default());
         for number in part.segment.words(part.segment.units_of(local)) {
             place += 1;
             if number == GAP {
                 // Words of different fields must not count as neighbours.
                 place += REACH;
+                field += 1;
                 continue;
             }
+            let mut meant = false;
             for (word, share, cover) in wanted.words(number) {
                 eyes.cover[word] = eyes.cover[word].max(cover);
                 eyes.see(plan, word, share, place);
+                meant |= cover > 0.0 && plan.words[word].worth > 0.0;
+            }
+            // Only a small store is judged by it, and the postings are read for each word.
+            if self.is_small() {
+                let worth = *(eyes.worths.entry((at, number))).or_insert_with(|| {
+                    let text = part.segment.term_text(number);
+                    let text = std::str::from_utf8(&text).unwrap_or_default();
+                    // In all parts, so that the index may have grown in any order.
+                    self.rarity(self.find(text, 1.0, 1.0).1.documents)
+                });
+                whole.add(worth, meant);
+                if field == 0 {
+                    name.add(worth, meant);
+                }
             }
         }
         for (word, cover) in wholes.get(&document).into_iter().flatten() {
             eyes.cover[*word] = eyes.cover[*word].max(*cover);
         }
-        eyes.sum(plan)
+        Look {
+            named: name.share(),
+            spoken: whole.share(),
+            ..eyes.sum(plan)
+        }
+    }
+}
+
+/// Worth of a text's words, and of those that a query speaks of.
+#[derive(Clone, Copy, Default)]
+struct Spoken {
+    all: f32,
+    meant: f32,
+}
+
+impl Spoken {
+    fn add(&mut self, worth: f32, meant: bool) {
+        self.all += worth;
+        if meant {
+            self.meant += worth;
+        }
+    }
+
+    fn share(self) -> f32 {
+        if self.all > 0.0 {
+            self.meant / self.all
+        } else {
+            0.0
+        }
     }
 }
 
@@ -175,7 +232,8 @@ impl Searcher {
                     }
                     for (word, _, cover) in wanted.words(number) {
                         if cover > best[word].0 {
-                            let text = String::from_utf8_lossy(part.segment.term_text(number));
+                            let text = part.segment.term_text(number);
+                            let text = String::from_utf8_lossy(&text);
                             best[word] = (cover, Some(text.into_owned()));
                         }
                     }
@@ -195,6 +253,11 @@ impl Searcher {
 }
 
 impl Eyes {
+    /// Forgets what belongs to the collection of an earlier search.
+    pub(super) fn rest(&mut self) {
+        self.worths.clear();
+    }
+
     fn open(&mut self, plan: &Plan) {
         self.seen.clear();
         self.seen.resize(plan.words.len(), None);
@@ -237,6 +300,18 @@ impl Eyes {
         asked.map(|(_, cover)| *cover).fold(1.0, f32::min)
     }
 
+    fn single(&self, plan: &Plan) -> f32 {
+        let words = plan.words.iter().zip(&self.cover);
+        let worths = words.map(|(word, cover)| word.worth * cover);
+        worths.fold(0.0, f32::max)
+    }
+
+    fn words(&self, plan: &Plan) -> f32 {
+        let words = plan.words.iter().zip(&self.cover);
+        let found = words.filter(|(word, cover)| word.worth > 0.0 && **cover > FOUND);
+        found.map(|_| 1.0).sum()
+    }
+
     fn sum(&self, plan: &Plan) -> Look {
         let pairs = plan.pairs.iter().zip(&self.close);
         let speaking = plan.words.iter().zip(&self.share);
@@ -250,6 +325,10 @@ impl Eyes {
             covered: speaking.map(|(word, share)| word.rarity * share).sum(),
             found: self.found(plan),
             focus: self.focus(plan),
+            words: self.words(plan),
+            single: self.single(plan),
+            named: 0.0,
+            spoken: 0.0,
             meant: plan
                 .words
                 .iter()

@@ -26,6 +26,9 @@ const WEAK: f32 = 0.4;
 const WEAK_AND_ABSENT: f32 = 0.1;
 /// Worth of the thing that is asked for: a memory without it is hardly the answer.
 const FOCUS: f32 = 1.5;
+/// Factor of a stop word in the order of a small store: notes with long bodies gain by more, but a
+/// memory of one sentence must not come first for its "the" and "is".
+const STOP_WORD: f32 = 0.3;
 /// Worth of a pair of characters that is nowhere: a word of three makes two of them.
 const WIDE_AND_ABSENT: f32 = 0.6;
 
@@ -83,7 +86,7 @@ pub(crate) enum Class {
     Weak,
 }
 
-/// Number of classes.
+/// Number of the classes above, for tables indexed by them.
 pub(crate) const CLASSES: usize = 4;
 
 /// Plan of a search.
@@ -196,7 +199,9 @@ impl Searcher {
         } else {
             1.0
         };
-        let word = if term.stop_word {
+        let word = if term.stop_word && self.is_small() {
+            STOP_WORD
+        } else if term.stop_word {
             self.weights.stop_word.at(self.context)
         } else {
             1.0

@@ -12,7 +12,7 @@ use super::plan::{Having, Lookup};
 use crate::analyse::QueryTerm;
 use crate::glossary::{LONGEST, Stand};
 use crate::searcher::Searcher;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Most letters by which another form of a word may be longer or shorter: the longest common
 /// endings.
@@ -64,7 +64,7 @@ impl Searcher {
                 let texts: Vec<&str> = phrase.iter().map(|word| word.text.as_str()).collect();
                 for stand in glossary.stands(&texts.join(" ")) {
                     for place in &mut found[at..at + length] {
-                        place.push(*stand);
+                        place.push(stand);
                     }
                 }
             }
@@ -82,15 +82,15 @@ impl Searcher {
         }
         let glossary = self.analyser.glossary();
         let share = if absent { 1.0 } else { SYNONYM };
-        let own = glossary.stands(&term.text).iter().chain(phrases);
+        let own = glossary.stands(&term.text).chain(phrases.iter().copied());
         for stand in own.filter(|stand| small || stand.same) {
-            self.add_group(*stand, &term.text, (share, 1.0), &mut found);
+            self.add_group(stand, &term.text, (share, 1.0), &mut found);
         }
         if absent && small {
             for half in glossary.halves(&term.word).into_iter().flatten() {
                 found.add(self.find(&half, share, COMPOUND), COMPOUND);
-                for stand in glossary.stands(&half).iter().filter(|stand| stand.same) {
-                    self.add_group(*stand, &half, (share, IN_COMPOUND), &mut found);
+                for stand in glossary.stands(&half).filter(|stand| stand.same) {
+                    self.add_group(stand, &half, (share, IN_COMPOUND), &mut found);
                 }
             }
         }
@@ -101,7 +101,7 @@ impl Searcher {
         let cover = stand.cover * part;
         for member in self.analyser.glossary().group(stand) {
             match member.as_slice() {
-                [single] if single == own => {}
+                [single] if *single == own => {}
                 [single] => {
                     let direct = self.find(single, share, cover);
                     let nowhere = direct.1.documents == 0;
@@ -113,17 +113,20 @@ impl Searcher {
                         }
                     }
                 }
-                // The rarest part stands for the phrase, if the store has all of it.
+                // The rarest part stands for the phrase, as far as the documents that have it have
+                // the other parts as well.
                 parts if self.is_small() => {
-                    let parts = parts
+                    let rarest = parts
                         .iter()
-                        .map(|part| self.find(part, share, cover * IN_PHRASE));
-                    let parts: Vec<(Vec<Lookup>, Having)> = parts.collect();
-                    if parts.iter().all(|(_, having)| having.documents > 0)
-                        && let Some(rarest) =
-                            parts.into_iter().min_by_key(|(_, having)| having.documents)
-                    {
-                        found.add(rarest, cover * IN_PHRASE);
+                        .min_by_key(|part| self.find(part, share, cover).1.documents);
+                    let Some(rarest) = rarest else { continue };
+                    let together = self.together(parts);
+                    let (_, having) = self.find(rarest, share, cover);
+                    if together > 0 {
+                        #[expect(clippy::cast_precision_loss, reason = "counts of documents")]
+                        let part = together as f32 / having.documents.max(together) as f32;
+                        let cover = cover * IN_PHRASE * part;
+                        found.add(self.find(rarest, share, cover), cover);
                     }
                 }
                 _ => {}
@@ -131,22 +134,61 @@ impl Searcher {
         }
     }
 
-    /// Words of the store that end in another: compounds of it.
-    fn ending_in(&self, word: &str) -> Vec<String> {
-        let mut found = Vec::new();
-        for part in &self.parts {
-            for number in 0..part.segment.terms() {
-                let text = part.segment.term_text(number);
-                if text.len() > word.len()
-                    && text.ends_with(word.as_bytes())
-                    && let Ok(text) = std::str::from_utf8(text)
-                    && text.chars().all(char::is_alphabetic)
-                {
-                    found.push(text.to_owned());
+    /// Number of documents that have every one of some terms.
+    fn together(&self, terms: &[&str]) -> usize {
+        let mut left: Option<BTreeSet<u32>> = None;
+        for term in terms {
+            let mut having = BTreeSet::new();
+            for part in &self.parts {
+                let Some(number) = part.segment.find(term) else {
+                    continue;
+                };
+                for posting in part.segment.postings(number).iter() {
+                    let document = part.segment.unit(posting.unit).0 + part.first_document;
+                    if self.gone.get(document as usize) == Some(&false) {
+                        having.insert(document);
+                    }
                 }
             }
+            let both = match left {
+                Some(left) => left.intersection(&having).copied().collect(),
+                None => having,
+            };
+            if both.is_empty() {
+                return 0;
+            }
+            left = Some(both);
         }
-        found
+        left.map_or(0, |left| left.len())
+    }
+
+    /// Words of the store that end in another: compounds of it.
+    fn ending_in(&self, word: &str) -> Vec<String> {
+        let ending: String = word.chars().rev().collect();
+        let words = self.backwards();
+        let first = words.partition_point(|text| text.as_str() < ending.as_str());
+        let alike = words[first..].iter();
+        let alike = alike.take_while(|text| text.starts_with(&ending));
+        let longer = alike.filter(|text| text.len() > ending.len());
+        longer.map(|text| text.chars().rev().collect()).collect()
+    }
+
+    fn backwards(&self) -> &[String] {
+        self.backwards.get_or_init(|| {
+            let terms = self.parts.iter().flat_map(|part| {
+                let numbers = 0..part.segment.terms();
+                numbers.map(|number| part.segment.term_text(number))
+            });
+            let words = terms.filter_map(|text| {
+                let text = std::str::from_utf8(&text).ok()?;
+                let is_word = text.chars().all(char::is_alphabetic);
+                is_word.then(|| text.chars().rev().collect())
+            });
+            let mut words: Vec<String> = words.collect();
+            words.sort_unstable();
+            words.dedup();
+            words
+        })
     }
 
     /// Terms that mean about the same as one, with their share.
@@ -176,7 +218,8 @@ impl Searcher {
         let known = self.analyser.glossary().is_general(term);
         for part in &self.parts {
             for number in 0..part.segment.terms() {
-                let Ok(text) = std::str::from_utf8(part.segment.term_text(number)) else {
+                let text = part.segment.term_text(number);
+                let Ok(text) = std::str::from_utf8(&text) else {
                     continue;
                 };
                 let length = text.chars().count();
@@ -231,7 +274,8 @@ impl Searcher {
         for part in &self.parts {
             let first = part.segment.first_at_least(&stem);
             for number in first..part.segment.terms() {
-                let Ok(text) = std::str::from_utf8(part.segment.term_text(number)) else {
+                let text = part.segment.term_text(number);
+                let Ok(text) = std::str::from_utf8(&text) else {
                     break;
                 };
                 if !text.starts_with(&stem) {

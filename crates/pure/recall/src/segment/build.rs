@@ -8,11 +8,13 @@
 //! # Not here
 //! Reading (`open`); the analysis of text (`analyse`).
 
-use super::{CHECKED_FROM, GAP, HEADER, MAGIC, SECTIONS, Segment, VERSION};
+use super::pages::sums;
+use super::{CHECKED_FROM, DOCUMENT, GAP, HEADER, MAGIC, PLACE, SECTIONS, Segment, VERSION};
 use crate::analyse::{Analyser, Sort, Term, UnitEvent};
+use crate::bytes::u32_at;
 use crate::cues;
 use crate::document::Document;
-use dormouse_text::words::Language;
+use dormouse_text::words::{Language, Stems};
 use std::collections::HashMap;
 use twox_hash::XxHash3_128;
 
@@ -29,8 +31,9 @@ impl Segment {
     ) -> Result<Vec<u8>, TooLarge> {
         let mut builder = Builder::new(language);
         let analyser = Analyser::new(language);
+        let mut stems = Stems::default();
         for document in documents {
-            builder.add(&document, &analyser)?;
+            builder.add(&document, &analyser, &mut stems)?;
         }
         builder.finish()
     }
@@ -84,7 +87,12 @@ impl Builder {
         }
     }
 
-    fn add(&mut self, document: &Document<'_>, analyser: &Analyser) -> Result<(), TooLarge> {
+    fn add(
+        &mut self,
+        document: &Document<'_>,
+        analyser: &Analyser,
+        stems: &mut Stems,
+    ) -> Result<(), TooLarge> {
         let first_unit = fits(self.units.len())?;
         self.open_unit()?;
         let mut lengths = [0_u32; 3];
@@ -94,7 +102,7 @@ impl Builder {
             (Field::Name, document.name),
             (Field::Description, document.description),
         ] {
-            analyser.each(text, |term| {
+            analyser.each(text, stems, |term| {
                 full |= self.count(term, field, 1).is_err();
                 lengths[field as usize] += u32::from(term.sort != Sort::Form);
             });
@@ -103,7 +111,7 @@ impl Builder {
                 self.words.push(GAP);
             }
         }
-        analyser.units(document.body, |event| match event {
+        analyser.units(document.body, stems, |event| match event {
             UnitEvent::Next => full |= self.open_unit().is_err(),
             UnitEvent::Term(term, count) => {
                 full |= self.count(term, Field::Body, count).is_err();
@@ -205,9 +213,34 @@ impl Builder {
         // A caller's prior outside the range would drown every query.
         out.extend_from_slice(&document.prior.clamp(0.0, 1.0).to_le_bytes());
         out.extend_from_slice(&cues::standing(document.body).to_le_bytes());
+        // Room for the place of the payload, which is known at the end.
+        out.extend_from_slice(&[0; DOCUMENT - PLACE]);
     }
 
-    fn finish(self) -> Result<Vec<u8>, TooLarge> {
+    /// Notes for each document the place of its payload among all, so that a search orders equal
+    /// hits without reading payloads. Equal payloads have one place.
+    fn place_payloads(&mut self) -> Result<(), TooLarge> {
+        let end = |document: usize| u32_at(&self.payload_ends, 4 * document) as usize;
+        let payload = |document: usize| {
+            let start = document.checked_sub(1).map_or(0, end);
+            self.payloads.get(start..end(document)).unwrap_or_default()
+        };
+        let mut order: Vec<usize> = (0..self.document_count as usize).collect();
+        order.sort_unstable_by_key(|document| payload(*document));
+        let mut places = vec![0; order.len()];
+        let mut place = 0;
+        for pair in order.windows(2) {
+            place += usize::from(payload(pair[0]) != payload(pair[1]));
+            places[pair[1]] = place;
+        }
+        for (entry, place) in self.documents.chunks_exact_mut(DOCUMENT).zip(places) {
+            entry[PLACE..].copy_from_slice(&fits(place)?.to_le_bytes());
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Vec<u8>, TooLarge> {
+        self.place_payloads()?;
         let mut terms: Vec<(&str, u32)> = self
             .numbers
             .iter()
@@ -277,25 +310,26 @@ fn assemble(
     sections: &[&[u8]; SECTIONS],
 ) -> Result<Vec<u8>, TooLarge> {
     let length: usize = sections.iter().map(|section| section.len()).sum();
-    let mut out = Vec::with_capacity(HEADER + length);
+    let mut body = Vec::with_capacity(length);
+    let mut ends = Vec::with_capacity(SECTIONS);
+    for section in sections {
+        body.extend_from_slice(section);
+        ends.push(fits(body.len())?);
+    }
+    let sums = sums(&body);
+    let mut out = Vec::with_capacity(HEADER + sums.len() + body.len());
     out.extend_from_slice(&MAGIC);
     out.extend_from_slice(&VERSION.to_le_bytes());
-    // Room for the checksum, which is computed over the rest.
+    // Room for the checksum, which is computed over the rest of the head.
     out.extend_from_slice(&[0; 16]);
     out.extend_from_slice(&[super::open::code(language), 0, 0, 0]);
-    for count in counts {
-        out.extend_from_slice(&count.to_le_bytes());
+    for number in counts.into_iter().chain(ends) {
+        out.extend_from_slice(&number.to_le_bytes());
     }
-    let mut end = HEADER;
-    for section in sections {
-        end += section.len();
-        out.extend_from_slice(&fits(end)?.to_le_bytes());
-    }
-    for section in sections {
-        out.extend_from_slice(section);
-    }
+    out.extend_from_slice(&sums);
     let checksum = XxHash3_128::oneshot(&out[CHECKED_FROM..]);
     out[CHECKED_FROM - 16..CHECKED_FROM].copy_from_slice(&checksum.to_le_bytes());
+    out.extend_from_slice(&body);
     Ok(out)
 }
 

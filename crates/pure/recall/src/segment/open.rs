@@ -1,21 +1,24 @@
 //! Reading of a segment in place.
 //!
 //! # Model
-//! Opening checks header, checksum and sizes once. Every later read is an offset computed from a
-//! number, and an offset outside the bytes reads as zero or nothing, so that a forged index cannot
-//! crash a search.
+//! Opening checks the head and, of a whole index, every page. Every later read is an offset computed
+//! from a number, and an offset outside the bytes reads as zero or nothing, so that a forged index
+//! cannot crash a search.
 //!
 //! # Not here
 //! Writing (`build`); documents that were removed or added since ([`crate::Searcher`]).
 
+use super::pages::{Body, Pages, Source, sums};
 use super::{
-    CHECKED_FROM, DOCUMENT, DOCUMENTS, HEADER, MAGIC, PAYLOAD_ENDS, PAYLOADS, POSTING, POSTINGS,
-    SECTIONS, TERM, TERMS, TEXTS, UNIT, UNITS, VERSION, WORD, WORDS,
+    CHECKED_FROM, DOCUMENT, DOCUMENTS, GAP, HEADER, MAGIC, PAGE, PAYLOAD_ENDS, PAYLOADS, PLACE,
+    POSTING, POSTINGS, SECTIONS, SUM, TERM, TERMS, TEXTS, UNIT, UNITS, VERSION, WORD, WORDS,
 };
 use crate::bytes::{f32_at, u16_at, u32_at, u64_at};
 use bytes::Bytes;
 use dormouse_text::words::Language;
+use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 use twox_hash::XxHash3_128;
 
 /// Reason why bytes are not an index. The remedy is always to build it anew.
@@ -38,7 +41,7 @@ pub enum OpenError {
 /// Index of some documents; cheap to clone, since the bytes are shared.
 #[derive(Clone, Debug)]
 pub struct Segment {
-    bytes: Bytes,
+    body: Body,
     language: Language,
     documents: u32,
     units: u32,
@@ -59,6 +62,8 @@ pub(crate) struct DocumentEntry {
     pub(crate) time: i64,
     pub(crate) prior: f32,
     pub(crate) standing: f32,
+    /// Place of its payload among those of the segment, in order.
+    pub(crate) place: u32,
 }
 
 /// Counts of a term in a unit.
@@ -71,20 +76,20 @@ pub(crate) struct Posting {
 }
 
 /// Postings of a term, ordered by unit.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Postings<'a> {
-    bytes: &'a [u8],
+    bytes: Cow<'a, [u8]>,
     /// Number of documents that have the term.
     pub(crate) documents: u32,
 }
 
-impl<'a> Postings<'a> {
+impl Postings<'_> {
     /// Number of units that have the term.
     pub(crate) fn units(&self) -> usize {
         self.bytes.len() / POSTING
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Posting> + use<'a> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Posting> + '_ {
         let (records, _) = self.bytes.as_chunks::<POSTING>();
         records.iter().map(|[a, b, c, d, body, head]| Posting {
             unit: u32::from_le_bytes([*a, *b, *c, *d]),
@@ -107,44 +112,79 @@ impl<'a> Postings<'a> {
     }
 }
 
-impl Segment {
-    /// Opens the bytes that [`Segment::build`] made. Costs a look at the header and the checksum.
-    pub fn open(bytes: Bytes) -> Result<Self, OpenError> {
+/// Fixed part of the head.
+struct Header {
+    bytes: [u8; HEADER],
+    language: Language,
+    sections: [Range<usize>; SECTIONS],
+    /// Bytes of the body.
+    length: usize,
+}
+
+impl Header {
+    fn read(bytes: &[u8]) -> Result<Self, OpenError> {
         if bytes.get(..4) != Some(&MAGIC[..]) || bytes.len() < 8 {
             return Err(OpenError::NotAnIndex);
         }
         // Before the checksum: an index of another version may be checked in another way.
-        let found = u32_at(&bytes, 4);
+        let found = u32_at(bytes, 4);
         if found != VERSION {
             return Err(OpenError::OtherVersion { found });
         }
-        // A file cut off in the header has no checksum to compare.
-        let checked = bytes.get(CHECKED_FROM..).ok_or(OpenError::NotAnIndex)?;
-        let checksum = XxHash3_128::oneshot(checked).to_le_bytes();
-        if bytes.len() < HEADER || bytes.get(CHECKED_FROM - 16..CHECKED_FROM) != Some(&checksum[..])
-        {
-            return Err(OpenError::Damaged);
-        }
-        let language = language(bytes[CHECKED_FROM]).ok_or(OpenError::Damaged)?;
-        let number = |index: usize| u32_at(&bytes, CHECKED_FROM + 4 + 4 * index);
-        let mut start = HEADER;
+        let bytes: [u8; HEADER] = bytes
+            .get(..HEADER)
+            .and_then(|bytes| bytes.try_into().ok())
+            .ok_or(OpenError::NotAnIndex)?;
+        let mut start = 0;
         let mut sections: [Range<usize>; SECTIONS] = Default::default();
         for (index, section) in sections.iter_mut().enumerate() {
-            let end = number(3 + index) as usize;
-            // The checksum guards against damage, not against forgery; every range must lie inside.
-            if end < start || end > bytes.len() {
+            let end = number(&bytes, 3 + index) as usize;
+            // The checksum guards against damage, not against forgery; sections lie in order.
+            if end < start {
                 return Err(OpenError::Damaged);
             }
             *section = start..end;
             start = end;
         }
-        let segment = Self {
-            language,
-            documents: number(0),
-            units: number(1),
-            terms: number(2),
-            sections,
+        let language = language(bytes[CHECKED_FROM]).ok_or(OpenError::Damaged)?;
+        Ok(Self {
             bytes,
+            language,
+            sections,
+            length: start,
+        })
+    }
+
+    fn pages(&self) -> usize {
+        self.length.div_ceil(PAGE)
+    }
+
+    fn body_at(&self) -> usize {
+        HEADER + self.pages() * SUM
+    }
+
+    /// Compares the checksum of the head.
+    fn check(&self, checksums: &[u8]) -> Result<(), OpenError> {
+        let mut hash = XxHash3_128::new();
+        hash.write(&self.bytes[CHECKED_FROM..]);
+        hash.write(checksums);
+        let same = self.bytes[CHECKED_FROM - 16..CHECKED_FROM] == hash.finish_128().to_le_bytes();
+        let whole = checksums.len() == self.pages() * SUM;
+        if same && whole {
+            Ok(())
+        } else {
+            Err(OpenError::Damaged)
+        }
+    }
+
+    fn segment(self, body: Body) -> Result<Segment, OpenError> {
+        let segment = Segment {
+            body,
+            language: self.language,
+            documents: number(&self.bytes, 0),
+            units: number(&self.bytes, 1),
+            terms: number(&self.bytes, 2),
+            sections: self.sections,
         };
         let holds = |section: usize, count: u32, size: usize| {
             segment.sections[section].len() == count as usize * size
@@ -160,6 +200,49 @@ impl Segment {
         } else {
             Err(OpenError::Damaged)
         }
+    }
+}
+
+/// Number of the header, counted behind the language.
+fn number(header: &[u8; HEADER], at: usize) -> u32 {
+    u32_at(header, CHECKED_FROM + 4 + 4 * at)
+}
+
+impl Segment {
+    /// Opens the bytes that [`Segment::build`] made, and checks all of them.
+    pub fn open(bytes: Bytes) -> Result<Self, OpenError> {
+        let header = Header::read(&bytes)?;
+        if bytes.len() != header.body_at() + header.length {
+            return Err(OpenError::Damaged);
+        }
+        let mut head = bytes;
+        let body = head.split_off(header.body_at());
+        let checksums = head.get(HEADER..).unwrap_or_default();
+        header.check(checksums)?;
+        if sums(&body) != checksums {
+            return Err(OpenError::Damaged);
+        }
+        header.segment(Body::Whole(body))
+    }
+
+    /// Opens an index of which pages are read as they are asked for. Reads and checks the head; see
+    /// [`Segment::is_damaged`] for the rest.
+    pub fn open_parts(source: Arc<dyn Source>) -> Result<Self, OpenError> {
+        let first = source.read(0, HEADER).ok_or(OpenError::NotAnIndex)?;
+        let header = Header::read(&first)?;
+        let checksums = source.read(HEADER as u64, header.pages() * SUM);
+        let checksums = checksums.ok_or(OpenError::Damaged)?;
+        header.check(&checksums)?;
+        // A search weighs every document and unit.
+        let lengths = (header.length, header.sections[UNITS].end);
+        let pages = Pages::new(source, header.body_at() as u64, lengths, checksums);
+        header.segment(Body::Paged(Arc::new(pages)))
+    }
+
+    /// True once a page was asked for that cannot be read or has another checksum. Answers that were
+    /// made from the index since it was opened are worth nothing then.
+    pub fn is_damaged(&self) -> bool {
+        self.body.is_damaged()
     }
 
     /// Number of documents, empty ones included.
@@ -178,14 +261,13 @@ impl Segment {
     }
 
     /// Bytes that the caller stored with a document; empty if there is no such document.
-    pub fn payload(&self, document: usize) -> &[u8] {
-        let ends = self.section(PAYLOAD_ENDS);
-        let start = document
-            .checked_sub(1)
-            .map_or(0, |before| u32_at(ends, 4 * before));
-        let end = u32_at(ends, 4 * document);
-        let range = start as usize..end as usize;
-        self.section(PAYLOADS).get(range).unwrap_or_default()
+    pub fn payload(&self, document: usize) -> Cow<'_, [u8]> {
+        let end = |document: usize| self.number(PAYLOAD_ENDS, 4 * document) as usize;
+        if document >= self.len() {
+            return Cow::Borrowed(&[]);
+        }
+        let start = document.checked_sub(1).map_or(0, end);
+        self.get(PAYLOADS, start..end(document))
     }
 
     pub(crate) fn units(&self) -> u32 {
@@ -194,10 +276,8 @@ impl Segment {
 
     pub(crate) fn document(&self, document: u32) -> DocumentEntry {
         let start = document as usize * DOCUMENT;
-        let entry = self
-            .section(DOCUMENTS)
-            .get(start..start + DOCUMENT)
-            .unwrap_or_default();
+        let entry = self.get(DOCUMENTS, start..start + DOCUMENT);
+        let entry: &[u8] = &entry;
         DocumentEntry {
             first_unit: u32_at(entry, 0),
             name: u16_at(entry, 4).into(),
@@ -208,6 +288,7 @@ impl Segment {
             time: u64_at(entry, 24).cast_signed(),
             prior: f32_at(entry, 32),
             standing: f32_at(entry, 36),
+            place: u32_at(entry, PLACE),
         }
     }
 
@@ -226,28 +307,28 @@ impl Segment {
     /// Document of a unit and the unit's length.
     pub(crate) fn unit(&self, unit: u32) -> (u32, u32) {
         let start = unit as usize * UNIT;
-        let units = self.section(UNITS);
-        (u32_at(units, start), u32_at(units, start + 4))
+        let entry = self.get(UNITS, start..start + UNIT);
+        (u32_at(&entry, 0), u32_at(&entry, 4))
     }
 
     /// Words of some units, as numbers of terms.
     pub(crate) fn words(&self, units: Range<u32>) -> impl Iterator<Item = u32> + '_ {
-        let ends = self.section(UNITS);
-        let end_of = |unit: u32| u32_at(ends, unit as usize * UNIT + 8) as usize;
+        let end_of = |unit: u32| self.number(UNITS, unit as usize * UNIT + 8) as usize;
         let start = units.start.checked_sub(1).map_or(0, end_of);
         let end = units.end.checked_sub(1).map_or(0, end_of);
         // A range out of order reads as no words.
-        let words = self.section(WORDS).get(start * WORD..end * WORD);
-        let (words, _) = words.unwrap_or_default().as_chunks::<WORD>();
-        words
-            .iter()
-            .map(|[a, b, c]| u32::from_le_bytes([*a, *b, *c, 0]))
+        let words = self.get(WORDS, start * WORD..end * WORD);
+        let count = words.len() / WORD;
+        (0..count).map(move |at| match words.get(at * WORD..) {
+            Some([a, b, c, ..]) => u32::from_le_bytes([*a, *b, *c, 0]),
+            _ => GAP,
+        })
     }
 
     /// Number of a term.
     pub(crate) fn find(&self, term: &str) -> Option<u32> {
         let place = self.first_at_least(term);
-        (place < self.terms && self.term_text(place) == term.as_bytes()).then_some(place)
+        (place < self.terms && *self.term_text(place) == *term.as_bytes()).then_some(place)
     }
 
     /// First term that is not before `text`.
@@ -255,7 +336,7 @@ impl Segment {
         let (mut low, mut high) = (0, self.terms);
         while low < high {
             let middle = low.midpoint(high);
-            if self.term_text(middle) < text.as_bytes() {
+            if *self.term_text(middle) < *text.as_bytes() {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -270,32 +351,38 @@ impl Segment {
     }
 
     /// Text of a term.
-    pub(crate) fn term_text(&self, term: u32) -> &[u8] {
+    pub(crate) fn term_text(&self, term: u32) -> Cow<'_, [u8]> {
         let (start, end) = self.ends(term, 0);
-        self.section(TEXTS).get(start..end).unwrap_or_default()
+        self.get(TEXTS, start..end)
     }
 
     /// Postings of a term.
     pub(crate) fn postings(&self, term: u32) -> Postings<'_> {
         let (start, end) = self.ends(term, 4);
-        let bytes = self.section(POSTINGS).get(start * POSTING..end * POSTING);
         Postings {
-            bytes: bytes.unwrap_or_default(),
-            documents: u32_at(self.section(TERMS), term as usize * TERM + 8),
+            bytes: self.get(POSTINGS, start * POSTING..end * POSTING),
+            documents: self.number(TERMS, term as usize * TERM + 8),
         }
     }
 
     /// Start and end of a term's text or postings; only ends are stored.
     fn ends(&self, term: u32, offset: usize) -> (usize, usize) {
-        let entries = self.section(TERMS);
-        let end_of = |term: u32| u32_at(entries, term as usize * TERM + offset) as usize;
+        let end_of = |term: u32| self.number(TERMS, term as usize * TERM + offset) as usize;
         (term.checked_sub(1).map_or(0, end_of), end_of(term))
     }
 
-    fn section(&self, section: usize) -> &[u8] {
-        self.bytes
-            .get(self.sections[section].clone())
-            .unwrap_or_default()
+    /// Bytes of a section; empty if the range is out of order or leaves it.
+    fn get(&self, section: usize, range: Range<usize>) -> Cow<'_, [u8]> {
+        let Range { start, end } = self.sections[section].clone();
+        if range.start > range.end || range.end > end - start {
+            return Cow::Borrowed(&[]);
+        }
+        self.body.get(start + range.start..start + range.end)
+    }
+
+    /// Number of four bytes of a section; zero outside.
+    fn number(&self, section: usize, at: usize) -> u32 {
+        u32_at(&self.get(section, at..at.saturating_add(4)), 0)
     }
 }
 

@@ -1,12 +1,16 @@
 //! Fit of the confidence for small stores, from the questions to tune on.
 //!
-//! Logistic regression over the first three hits of each question; the bias is then moved so that one
+//! Logistic regression over the first hits of each question, in the whole store and in small parts of
+//! it, so that a store of one memory has its own share in the weights; the bias is then moved so that one
 //! answer in twenty of all questions is wrong. The test fails if the constants of the crate are not
-//! the ones that come out; `--nocapture` prints them, and how each set does with the fit of the other.
+//! the ones that come out; `--nocapture` prints them. How each set does with the fit of all others is a test to be asked for.
+//!
+//! The sixteen stores of `data/stores` have two authors, who knew neither the code nor its tables.
 
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
 use dormouse_memory::card::Card;
+use dormouse_memory::topic::Kind;
 use dormouse_recall::{
     ASKED, ASKED_FIT, Asked, Document, FEATURES, Query, RERANKED, SMALL_FIT, Searcher, Segment,
     language_of,
@@ -14,9 +18,11 @@ use dormouse_recall::{
 
 /// Number of features of a hit.
 const ALL: usize = FEATURES + ASKED;
-/// Penalty on the squares of the weights: one, the usual choice; halving or doubling it moves two
-/// questions in a hundred.
-const PENALTY: f64 = 1.0;
+/// Penalty on the squares of the weights. Each set was judged by the fit of the other: with six their
+/// answers are told apart best, one to three lose two to eight in a hundred.
+const PENALTY: f64 = 6.0;
+/// Memories of the smaller stores: a first one, those of a first day, and those of a first week.
+const SIZES: [usize; 3] = [1, 5, 20];
 /// Wrong answers that the bias allows, of all questions.
 const WRONG: f64 = 0.045;
 /// Difference of a constant that rounding to two digits explains.
@@ -44,52 +50,111 @@ fn card(row: &[&str]) -> Card {
     let path = SafePath::parse(&format!("{}.md", row[0])).unwrap();
     let mut card = Card::read(path, "", Millis(0));
     row[3].clone_into(&mut card.name);
+    card.kind = Kind::parse(row[2]);
     card.description = row[4].chars().take(DESCRIPTION).collect();
     card
 }
 
-/// Questions over memories, as a session would ask them.
-fn samples(memories: &str, questions: &str) -> Vec<Sample> {
-    let rows_of = rows(memories);
-    let cards: Vec<Card> = rows_of.iter().map(|row| card(row)).collect();
-    let documents = rows_of.iter().zip(&cards).map(|(row, card)| Document {
-        name: &card.name,
-        description: &card.description,
-        body: row[4],
-        payload: row[0].as_bytes(),
-        prior: if matches!(row[2], "feedback" | "user") {
-            0.6
-        } else {
-            0.5
-        },
-        ..Document::default()
-    });
-    let language = language_of(rows_of.iter().map(|row| row[4]));
-    let segment = Segment::build(language, documents).unwrap();
-    let searcher = Searcher::new(Segment::open(segment.into()).unwrap());
-    let sample = |row: Vec<&str>| {
+/// Memories with their index, as a session has them.
+struct Store<'a> {
+    rows: Vec<&'a Vec<&'a str>>,
+    cards: Vec<Card>,
+    searcher: Searcher,
+}
+
+impl<'a> Store<'a> {
+    fn new(rows: Vec<&'a Vec<&'a str>>) -> Self {
+        let cards: Vec<Card> = rows.iter().map(|row| card(row)).collect();
+        let documents = rows.iter().zip(&cards).map(|(row, card)| Document {
+            name: &card.name,
+            description: &card.description,
+            body: row[4],
+            payload: row[0].as_bytes(),
+            prior: if matches!(row[2], "feedback" | "user") {
+                0.6
+            } else {
+                0.5
+            },
+            ..Document::default()
+        });
+        let language = language_of(rows.iter().map(|row| row[4]));
+        let segment = Segment::build(language, documents).unwrap();
+        let searcher = Searcher::new(Segment::open(segment.into()).unwrap());
+        Self {
+            rows,
+            cards,
+            searcher,
+        }
+    }
+
+    /// Question with its first hits, and the memory that comes first.
+    fn ask(&self, row: &[&str]) -> (Sample, Option<&'a str>) {
         let asked = Asked::of(row[3]);
         let query = Query {
             text: row[3],
             top: 50,
             now: 0,
         };
-        let hits = searcher.measured(&query).into_iter().take(RERANKED);
-        let hits = hits.map(|(hit, features)| {
-            let card = &cards[hit.document];
+        let hits = self.searcher.measured(&query);
+        let first = hits.first().map(|hit| self.rows[hit.0.document][0]);
+        let hits = hits.into_iter().take(RERANKED).map(|(hit, features)| {
             let mut all = [0.0; ALL];
-            let both = features.into_iter().chain(asked.features(card));
-            for (slot, feature) in all.iter_mut().zip(both) {
+            let both = asked.features(&self.cards[hit.document]);
+            for (slot, feature) in all.iter_mut().zip(features.into_iter().chain(both)) {
                 *slot = f64::from(feature);
             }
-            (all, rows_of[hit.document][0] == row[0])
+            (all, self.rows[hit.document][0] == row[0])
         });
-        Sample {
+        let sample = Sample {
             answerable: row[0] != "-",
             hits: hits.collect(),
+        };
+        (sample, first)
+    }
+}
+
+/// Questions over all memories, and the same over smaller stores: of the answer and others, or
+/// without one of the memory that comes first and others. Names of memories as questions teach the
+/// weights as well.
+struct Set {
+    name: &'static str,
+    whole: Vec<Sample>,
+    small: Vec<Sample>,
+}
+
+impl Set {
+    fn new(name: &'static str, memories: &str, questions: &str) -> Self {
+        let memories = rows(memories);
+        let whole = Store::new(memories.iter().collect());
+        let mut set = Self {
+            name,
+            whole: Vec::new(),
+            small: Vec::new(),
+        };
+        for (at, row) in rows(questions).into_iter().enumerate() {
+            let (sample, first) = whole.ask(&row);
+            set.whole.push(sample);
+            let kept = if row[0] == "-" { first } else { Some(row[0]) };
+            let Some(kept) = kept else { continue };
+            for size in SIZES.into_iter().filter(|size| *size < memories.len()) {
+                // Other memories for each question: prime steps reach all of them.
+                let others = memories.iter().filter(|memory| memory[0] != kept);
+                let others = others.skip(at * 7 % 37).take(size - 1);
+                let kept = memories.iter().filter(|memory| memory[0] == kept);
+                set.small
+                    .push(Store::new(others.chain(kept).collect()).ask(&row).0);
+            }
         }
-    };
-    rows(questions).into_iter().map(sample).collect()
+        // People also type a few words, as in a search: the name of a memory without its first word.
+        for row in &memories {
+            let words = row[3].split_once(' ').map_or("", |(_, rest)| rest);
+            if !words.is_empty() {
+                let row = [row[0], row[1], "name", words];
+                set.small.push(whole.ask(&row).0);
+            }
+        }
+        set
+    }
 }
 
 fn logit(weights: &[f64; ALL], features: &[f64; ALL]) -> f64 {
@@ -201,67 +266,101 @@ fn answers(weights: &[f64; ALL], samples: &[&Sample]) -> (usize, usize) {
     (right, shown.len() - right)
 }
 
-#[test]
-fn constants_of_the_confidence_are_those_of_the_fit() {
-    let first = samples(
-        include_str!("../../../../shell/keeper/tests/it/truth/memories.txt"),
-        include_str!("../../../../shell/keeper/tests/it/truth/questions_tuning.txt"),
-    );
-    let second = samples(
-        include_str!("../../../../shell/keeper/tests/it/truth/memories_second.txt"),
-        include_str!("../../../../shell/keeper/tests/it/truth/questions_second.txt"),
-    );
-    let taught = include_str!("../../../../shell/keeper/tests/it/truth/questions_near.txt");
+/// A file of the keeper's sets.
+macro_rules! truth {
+    ($name:literal) => {
+        include_str!(concat!(
+            "../../../../shell/keeper/tests/it/truth/",
+            $name,
+            ".txt"
+        ))
+    };
+}
+
+/// A store of `data/stores`.
+macro_rules! store {
+    ($name:literal) => {
+        Set::new(
+            $name,
+            include_str!(concat!("../data/stores/memories_", $name, ".txt")),
+            include_str!(concat!("../data/stores/questions_", $name, ".txt")),
+        )
+    };
+}
+
+/// Sets to tune on; those about the same memories begin with the same word.
+fn sets() -> Vec<Set> {
     let beside = |set: &str| -> String {
-        let rows = rows(taught).into_iter().filter(|row| row[0] == set);
+        let rows = rows(truth!("questions_near")).into_iter();
+        let rows = rows.filter(|row| row[0] == set);
         let lines = rows.map(|row| format!("{} | {} | near | {}\n", row[1], row[2], row[3]));
         lines.collect()
     };
-    let first_beside = samples(
-        include_str!("../../../../shell/keeper/tests/it/truth/memories.txt"),
-        &beside("1"),
-    );
-    let second_beside = samples(
-        include_str!("../../../../shell/keeper/tests/it/truth/memories_second.txt"),
-        &beside("2"),
-    );
-    let (first, second): (Vec<&Sample>, Vec<&Sample>) =
-        (first.iter().collect(), second.iter().collect());
-    let (first_beside, second_beside): (Vec<&Sample>, Vec<&Sample>) = (
-        first_beside.iter().collect(),
-        second_beside.iter().collect(),
-    );
-    for (name, own, beside, other) in [
-        ("second", &first, &first_beside, &second),
-        ("first", &second, &second_beside, &first),
-    ] {
-        let own: Vec<&Sample> = own.iter().chain(beside).copied().collect();
-        let weights = biased(fit(&own), &own);
-        let (right, wrong) = answers(&weights, other);
-        println!(
-            "{name} set by the other's fit: {right} right, {wrong} wrong of {}",
-            other.len()
-        );
+    let (first, second) = (truth!("memories"), truth!("memories_second"));
+    vec![
+        Set::new("first", first, truth!("questions_tuning")),
+        Set::new("first beside", first, &beside("1")),
+        Set::new("second", second, truth!("questions_second")),
+        Set::new("second beside", second, &beside("2")),
+        store!("a_1"),
+        store!("a_2"),
+        store!("a_3"),
+        store!("a_4"),
+        store!("a_5"),
+        store!("a_6"),
+        store!("a_7"),
+        store!("a_8"),
+        store!("b_1"),
+        store!("b_2"),
+        store!("b_3"),
+        store!("b_4"),
+        store!("b_5"),
+        store!("b_6"),
+        store!("b_7"),
+        store!("b_8"),
+    ]
+}
+
+/// The fit of some sets: weights by all stores, the bias by the whole ones.
+fn fit_of(sets: &[&Set]) -> [f64; ALL] {
+    let all = sets
+        .iter()
+        .flat_map(|set| set.whole.iter().chain(&set.small));
+    let whole: Vec<&Sample> = sets.iter().flat_map(|set| &set.whole).collect();
+    biased(fit(&all.collect::<Vec<_>>()), &whole)
+}
+
+/// Answered, answerable, wrong and all questions.
+fn figures(weights: &[f64; ALL], samples: &[Sample]) -> [usize; 4] {
+    let samples: Vec<&Sample> = samples.iter().collect();
+    let answerable = samples.iter().filter(|one| one.answerable).count();
+    let (right, wrong) = answers(weights, &samples);
+    [right, answerable, wrong, samples.len()]
+}
+
+#[test]
+#[ignore = "prints how well the fit holds for stores it has not seen; twenty fits"]
+fn each_store_by_the_fit_of_the_others() {
+    let sets = sets();
+    let about = |set: &Set| set.name.split(' ').next();
+    println!("answered of, wrong of; in the whole store, and in parts of it");
+    let mut sums = [0; 8];
+    for set in &sets {
+        let others = sets.iter().filter(|other| about(other) != about(set));
+        let weights = fit_of(&others.collect::<Vec<_>>());
+        let (whole, small) = (figures(&weights, &set.whole), figures(&weights, &set.small));
+        println!("{} by the fit of the others: {whole:?} {small:?}", set.name);
+        for (sum, figure) in sums.iter_mut().zip(whole.into_iter().chain(small)) {
+            *sum += figure;
+        }
     }
-    let own = first.iter().chain(&second);
-    let all: Vec<&Sample> = own
-        .chain(&first_beside)
-        .chain(&second_beside)
-        .copied()
-        .collect();
-    let weights = biased(fit(&all), &all);
-    for (name, set) in [
-        ("first", &first),
-        ("second", &second),
-        ("first beside", &first_beside),
-        ("second beside", &second_beside),
-    ] {
-        let (right, wrong) = answers(&weights, set);
-        println!(
-            "{name} set by the fit of all: {right} right, {wrong} wrong of {}",
-            set.len()
-        );
-    }
+    println!("all by the fit of the others: {sums:?}");
+}
+
+#[test]
+fn constants_of_the_confidence_are_those_of_the_fit() {
+    let sets = sets();
+    let weights = fit_of(&sets.iter().collect::<Vec<_>>());
     let rounded: Vec<String> = weights
         .iter()
         .map(|weight| format!("{weight:.2}"))

@@ -6,6 +6,7 @@ mod damage;
 mod figures;
 mod fit;
 mod material;
+mod parts;
 mod standing;
 mod surfacing;
 mod texts;

@@ -63,7 +63,8 @@ fn rules_are_found_by_requests_that_do_not_mention_them() {
     }
     for category in ["instruction", "preference"] {
         assert!(with[category].recall()[3] >= 0.9, "{category}");
-        assert!(without[category].recall()[3] <= 0.6, "{category}");
+        // Two of three: synonyms alone find some of them.
+        assert!(without[category].recall()[3] <= 0.7, "{category}");
     }
     assert_eq!(with["fact"], without["fact"]);
     let about = "request about a fact";

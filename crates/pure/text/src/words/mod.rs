@@ -18,6 +18,7 @@ mod tests;
 pub use language::{Language, detect};
 
 use frostem::Stemmer;
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -41,6 +42,19 @@ pub enum Stemming {
     Off,
     /// Endings are stemmed, so that "tests", "tested" and "testing" are one term.
     On,
+}
+
+/// Stems of the words that were met: a collection has the same words again and again.
+#[derive(Debug, Default)]
+pub struct Stems(HashMap<Box<str>, Box<str>>);
+
+impl Stems {
+    fn of(&mut self, word: &str, stemmer: &Stemmer) -> &str {
+        if !self.0.contains_key(word) {
+            self.0.insert(word.into(), stemmer.stem(word).into());
+        }
+        self.0.get(word).map_or("", |stem| stem)
+    }
 }
 
 /// Converter of text into terms.
@@ -86,12 +100,34 @@ impl Tokeniser {
     }
 
     /// Calls `found` with each term and its range. An identifier gives its words and then itself.
-    pub fn each(&self, text: &str, mut found: impl FnMut(&str, Range<usize>)) {
+    pub fn each(&self, text: &str, found: impl FnMut(&str, Range<usize>)) {
+        self.walk(text, None, found);
+    }
+
+    /// The same for many texts: each word is stemmed once.
+    pub fn each_of_many(
+        &self,
+        text: &str,
+        stems: &mut Stems,
+        found: impl FnMut(&str, Range<usize>),
+    ) {
+        self.walk(text, Some(stems), found);
+    }
+
+    fn walk(
+        &self,
+        text: &str,
+        mut stems: Option<&mut Stems>,
+        mut found: impl FnMut(&str, Range<usize>),
+    ) {
         let mut folded = String::new();
         for word in Words::new(text) {
             match word.script {
                 Script::Wide => pairs(text, word.range, &mut found),
-                Script::Spaced => self.spaced(text, word.range, &mut folded, &mut found),
+                Script::Spaced => {
+                    let stems = stems.as_deref_mut();
+                    self.spaced(text, word.range, (&mut folded, stems), &mut found);
+                }
             }
         }
     }
@@ -100,7 +136,7 @@ impl Tokeniser {
         &self,
         text: &str,
         range: Range<usize>,
-        folded: &mut String,
+        (folded, mut stems): (&mut String, Option<&mut Stems>),
         found: &mut impl FnMut(&str, Range<usize>),
     ) {
         let word = &text[range.clone()];
@@ -109,7 +145,7 @@ impl Tokeniser {
             parts += 1;
             let place = range.start + part.start..range.start + part.end;
             fold(&word[part], folded);
-            self.report(folded, place, found);
+            self.report(folded, place, stems.as_deref_mut(), found);
         }
         // Whole as well: a search for `max_len` must rank its exact use first.
         if parts > 1 {
@@ -123,6 +159,7 @@ impl Tokeniser {
         &self,
         folded: &str,
         range: Range<usize>,
+        stems: Option<&mut Stems>,
         found: &mut impl FnMut(&str, Range<usize>),
     ) {
         // The possessive is no part of the term.
@@ -139,9 +176,10 @@ impl Tokeniser {
         }
         match &self.stemmer {
             // A word with digits is a name, not an inflected word.
-            Some(stemmer) if !word.bytes().any(|byte| byte.is_ascii_digit()) => {
-                found(&stemmer.stem(word), range);
-            }
+            Some(stemmer) if !word.bytes().any(|byte| byte.is_ascii_digit()) => match stems {
+                Some(stems) => found(stems.of(word, stemmer), range),
+                None => found(&stemmer.stem(word), range),
+            },
             _ => found(word, range),
         }
     }

@@ -108,6 +108,10 @@ impl<'a> Given<'a> {
         let folder = Path::new(FOLDER);
         files.create_dir_all(folder, Access::Private).ok()?;
         let path = self.path("jsonl");
+        // Mostly free. Waiting lists the folder, which holds files of every session of a month.
+        if let Ok(Some(lock)) = files.lock_exclusive(&path) {
+            return Some(lock);
+        }
         files.lock_waiting(&path, LOCK_WAIT).ok().flatten()
     }
 

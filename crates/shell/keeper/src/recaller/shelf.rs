@@ -352,7 +352,15 @@ impl Shelf {
         now: Millis,
     ) -> Result<(Vec<Hit>, Vec<Card>), MemdirError> {
         let usage = self.usage();
-        self.look(|kept| kept.find(prompt, top, now, &usage))
+        self.look(|kept| {
+            let found = kept.find(prompt, top, now, &usage);
+            if kept.scan.is_damaged() {
+                // Nothing instead of something wrong; the refresh writes the index anew.
+                kept.stale = true;
+                return (Vec::new(), kept.triggered.clone());
+            }
+            found
+        })
     }
 
     /// Words of a prompt with their evidence in a memory; none if it is gone.
@@ -362,7 +370,13 @@ impl Shelf {
         path: &SafePath,
         now: Millis,
     ) -> Result<Vec<Ground>, MemdirError> {
-        self.look(|kept| kept.grounds(prompt, path, now))
+        self.look(|kept| {
+            let grounds = kept.grounds(prompt, path, now);
+            if kept.scan.is_damaged() {
+                return Vec::new();
+            }
+            grounds
+        })
     }
 
     /// Use of a memory so far.

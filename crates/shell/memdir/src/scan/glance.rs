@@ -8,31 +8,38 @@
 //! of their folders, or not at all if a file was overwritten in place. Either way the glance says
 //! that a refresh is due ([`Glance::stale`]), and the text of a memory is always read anew.
 //!
+//! Of the index only the parts are read that the question needs. One that is damaged there answers
+//! nothing ([`Scan::is_damaged`]), and the refresh writes it anew.
+//!
 //! A small directory is scanned: that costs no more.
 //!
 //! # Not here
 //! Starting the refresh: a process that lives on, or one that nothing waits for.
 
-use super::{Fresh, MemoryDir, NewCache, RACY_MILLIS, Result, Scan, lay_over};
+use super::{
+    Fresh, MemoryDir, NewCache, RACY_MILLIS, Result, Scan, find_ordered, is_doubtful, lay_over,
+    order,
+};
 use crate::disk::CACHE;
-use crate::payload;
+use crate::payload::{self, path_in};
 use bytes::Bytes;
 use dormouse_core::units::Millis;
 use dormouse_memory::card::Card;
 use dormouse_memory::snapshot::is_pinned;
 use dormouse_memory::topic::Kind;
-use dormouse_recall::{Searcher, Segment, TooLarge, language_of};
-use dormouse_system::{Access, Stamp, Walked};
+use dormouse_recall::{Searcher, Segment, Source, TooLarge, language_of};
+use dormouse_system::{Access, RandomRead, Stamp, Walked};
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// File of the digest.
 const DIGEST: &str = ".cache/recall.digest";
 /// Version of the digest; another one is written anew.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Most bytes of a digest: its lists are bounded, its folders are few.
 const MOST_DIGEST: u64 = 4 * 1024 * 1024;
 /// Memories up to which a scan takes only a few milliseconds.
@@ -72,6 +79,23 @@ struct Digest {
     folders: BTreeMap<PathBuf, i64>,
     triggered: Vec<usize>,
     standing: Vec<usize>,
+    /// Memories that may not hold; see [`Scan::doubtful`].
+    doubtful: Vec<usize>,
+    /// True if the index is in the order of paths, so that one is found without reading all.
+    ordered: bool,
+}
+
+/// File of an index that is read by parts.
+#[derive(Debug)]
+struct IndexFile(Arc<dyn RandomRead>);
+
+impl Source for IndexFile {
+    fn read(&self, at: u64, length: usize) -> Option<Bytes> {
+        let mut buffer = vec![0; length];
+        let read = self.0.read_at(at, &mut buffer).ok()?;
+        buffer.truncate(read);
+        Some(buffer.into())
+    }
 }
 
 impl MemoryDir {
@@ -91,20 +115,22 @@ impl MemoryDir {
             return Ok(Glance::of_scan(scan, true));
         };
         if base.len() <= SMALL {
-            let scan = self.scan_from(Some(base), None, None, NewCache::Write)?;
+            // Read as a whole, because the files are compared with all of it.
+            let base = self.cache();
+            let scan = self.scan_from(base, None, None, NewCache::Write)?;
             let stale = scan.wants_rewrite();
             return Ok(Glance::of_scan(scan, stale));
         }
         let (mut gone, mut fresh) = (Vec::new(), Vec::new());
         let mut stale = self.folders_changed(&digest.folders);
         match self.disk.overlay_since(digest.head)? {
-            Some(overlay) => lay_over(Some(&base), &mut gone, &mut fresh, overlay),
+            Some(overlay) => lay_over(Some(&base), find_ordered, &mut gone, &mut fresh, overlay),
             None => stale = true,
         }
         let numbered = |numbers: &[usize], wanted: fn(&Card) -> bool| {
             let known = numbers.iter().filter(|number| !gone.contains(*number));
             let known = known.filter(|number| **number < base.len());
-            let known = known.filter_map(|number| payload::decode(base.payload(*number)));
+            let known = known.filter_map(|number| payload::decode(&base.payload(*number)));
             let new = fresh.iter().map(|fresh| &fresh.card);
             let new = new.filter(|card| wanted(card)).cloned();
             let mut cards: Vec<Card> = known.chain(new).collect();
@@ -113,7 +139,16 @@ impl MemoryDir {
         };
         let triggered = numbered(&digest.triggered, is_triggered);
         let standing = numbered(&digest.standing, is_standing);
+        if base.is_damaged() {
+            return self.nothing_yet();
+        }
         let (read, outdated) = (fresh.len(), gone.len());
+        let suspects = digest
+            .doubtful
+            .iter()
+            .filter(|number| !gone.contains(*number));
+        let suspects = suspects.copied().chain(base.len()..base.len() + read);
+        let suspects = Some(suspects.collect());
         let documents = fresh.iter().map(Fresh::document);
         let searcher = match read + outdated {
             0 => OnceLock::new(),
@@ -125,6 +160,7 @@ impl MemoryDir {
         let scan = Scan {
             searcher,
             base,
+            suspects,
             memories,
             read,
             outdated,
@@ -145,6 +181,7 @@ impl MemoryDir {
         let scan = Scan {
             searcher: OnceLock::from(searcher),
             base,
+            suspects: None,
             memories: 0,
             read: 0,
             outdated: 0,
@@ -182,8 +219,7 @@ impl MemoryDir {
         match before.filter(|_| same) {
             // The index holds; only the times of the folders have to be noted.
             Some(base) => {
-                let cards = (0..base.len()).map(|number| payload::decode(base.payload(number)));
-                let numbers = Numbers::of(cards);
+                let numbers = Numbers::of(&base);
                 self.locked_cache(|| self.write_digest(&walk, numbers));
             }
             None => {
@@ -198,12 +234,17 @@ impl MemoryDir {
         let bytes = self.disk.read(Path::new(DIGEST), MOST_DIGEST).ok()??;
         let digest: Digest = serde_json::from_slice(&bytes).ok()?;
         let is_its = || self.index_stamp() == Some(digest.index) && digest.format == FORMAT;
+        if !is_its() || !digest.ordered {
+            return None;
+        }
+        let file = self.disk.open(Path::new(CACHE)).ok()??;
+        // Asked again: another process may have replaced the index before it was opened. One that is
+        // replaced later stays as it is for this reader.
         if !is_its() {
             return None;
         }
-        let base = self.cache()?;
-        // Asked again: another process may have replaced the index while it was read.
-        is_its().then_some((base, digest))
+        let base = Segment::open_parts(Arc::new(IndexFile(file))).ok()?;
+        Some((base, digest))
     }
 
     fn index_stamp(&self) -> Option<(u64, u64, i64)> {
@@ -227,8 +268,8 @@ impl MemoryDir {
     }
 
     /// Writes the index and its digest as one; a failure is ignored, no reader depends on them.
-    pub(super) fn write_cache(&self, bytes: &[u8], walk: &Walk, fresh: &[Fresh]) {
-        let numbers = Numbers::of(fresh.iter().map(|fresh| Some(&fresh.card)));
+    pub(super) fn write_cache(&self, bytes: &[u8], base: &Segment, walk: &Walk) {
+        let numbers = Numbers::of(base);
         self.locked_cache(|| {
             if self.disk.replace_own(Path::new(CACHE), bytes).is_ok() {
                 self.write_digest(walk, numbers);
@@ -271,6 +312,8 @@ impl MemoryDir {
                 .collect(),
             triggered: numbers.triggered,
             standing: numbers.standing,
+            doubtful: numbers.doubtful,
+            ordered: numbers.ordered,
         };
         if let Ok(bytes) = serde_json::to_vec(&digest) {
             drop(self.disk.replace_own(Path::new(DIGEST), &bytes));
@@ -288,35 +331,49 @@ pub(super) struct Walk {
 }
 
 /// Numbers of the documents that are asked for without words.
-#[derive(Default)]
 struct Numbers {
     triggered: Vec<usize>,
     standing: Vec<usize>,
+    doubtful: Vec<usize>,
+    ordered: bool,
 }
 
 impl Numbers {
-    fn of<C: std::borrow::Borrow<Card>>(cards: impl Iterator<Item = Option<C>>) -> Self {
-        let mut numbers = Self::default();
+    fn of(base: &Segment) -> Self {
+        let (mut triggered, mut doubtful) = (Vec::new(), Vec::new());
         // Pinned ones are few and go first: they must not fall behind the bound.
         let (mut pinned, mut rules) = (Vec::new(), Vec::new());
-        for (number, card) in cards.enumerate() {
-            let Some(card) = card else { continue };
-            let card = card.borrow();
-            if is_triggered(card) {
-                numbers.triggered.push(number);
+        let mut ordered = true;
+        let mut before: Option<Vec<u8>> = None;
+        for number in 0..base.len() {
+            let payload = base.payload(number);
+            let path = path_in(&payload).unwrap_or_default();
+            let text = std::str::from_utf8(path).unwrap_or_default();
+            let behind = |before: Vec<u8>| order(&before, Path::new(text)) == Ordering::Less;
+            ordered &= before.is_none_or(behind);
+            before = Some(path.to_vec());
+            if is_doubtful(&payload) {
+                doubtful.push(number);
+            }
+            let Some(card) = payload::decode(&payload) else {
+                continue;
+            };
+            if is_triggered(&card) {
+                triggered.push(number);
             }
             if is_pinned(&card.path) {
                 pinned.push(number);
-            } else if is_standing(card) {
+            } else if is_standing(&card) {
                 rules.push(number);
             }
         }
-        numbers.standing = pinned
-            .into_iter()
-            .chain(rules)
-            .take(MOST_STANDING)
-            .collect();
-        numbers
+        let standing = pinned.into_iter().chain(rules).take(MOST_STANDING);
+        Self {
+            triggered,
+            standing: standing.collect(),
+            doubtful,
+            ordered,
+        }
     }
 }
 

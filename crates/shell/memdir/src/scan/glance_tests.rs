@@ -4,7 +4,7 @@ use dormouse_memory::transaction::{Author, Transaction};
 use dormouse_recall::{Query, Scratch};
 use dormouse_system::{Clock as _, Files as _, ManualClock, RealClock, RealFiles, System};
 use pretty_assertions::assert_eq;
-use std::sync::Arc;
+use std::os::unix::fs::FileExt as _;
 use tempfile::TempDir;
 
 /// A directory on a real disk, because folders have no times in memory. The clock is an hour ahead,
@@ -171,4 +171,99 @@ fn a_digest_that_is_damaged_or_of_another_index_is_not_believed() {
     let glance = dir.glance().unwrap();
     assert!(glance.stale);
     assert_eq!(found(&glance, "number9").as_deref(), Some("memory_0009.md"));
+}
+
+/// Flips a bit of a file in place and gives the file its old time, as a bad disk would.
+fn rot(path: &Path, at: u64) {
+    let file = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(path)
+        .unwrap();
+    let time = file.metadata().unwrap().modified().unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, at).unwrap();
+    file.write_all_at(&[byte[0] ^ 4], at).unwrap();
+    file.set_modified(time).unwrap();
+}
+
+#[test]
+fn a_damaged_part_answers_nothing_and_the_refresh_writes_the_index_anew() {
+    let shelf = Shelf::new(SMALL + 1);
+    let dir = shelf.dir();
+    dir.renew().unwrap();
+    let index = shelf.folder.path().join(CACHE);
+    let length = RealFiles.metadata(&index).unwrap().stamp.len;
+    let (mut silent, mut right) = (0, 0);
+    for at in (0..length).step_by(8_192) {
+        rot(&index, at);
+        let glance = shelf.dir().glance().unwrap();
+        let found = found(&glance, "number77");
+        if glance.stale || glance.scan.is_damaged() {
+            silent += 1;
+        } else {
+            // The part is none that the question needs.
+            assert_eq!(found.as_deref(), Some("memory_0077.md"), "{at}");
+            right += 1;
+        }
+        // Made whole again by the same bit.
+        rot(&index, at);
+    }
+    assert!(silent > 0 && right > 0, "{silent} {right}");
+    rot(&index, length / 2);
+    dir.renew().unwrap();
+    let glance = shelf.dir().glance().unwrap();
+    assert!(!glance.stale && !glance.scan.is_damaged());
+    assert_eq!(
+        found(&glance, "number77").as_deref(),
+        Some("memory_0077.md")
+    );
+}
+
+#[test]
+fn history_and_numbers_are_those_of_a_whole_scan() {
+    let shelf = Shelf::new(SMALL + 1);
+    let over = "---\nname: old\ndescription: old\nvalid_until: 2020-01-01\n---\nThe old port.\n";
+    let new =
+        "---\nname: new\ndescription: new\ncontradicts: [memory_0003.md]\n---\nThe new port.\n";
+    for (name, text) in [("sub/over.md", over), ("zz/new.md", new)] {
+        let path = shelf.folder.path().join(name);
+        RealFiles
+            .create_dir_all(path.parent().unwrap(), Access::Private)
+            .unwrap();
+        RealFiles
+            .replace(&path, text.as_bytes(), Access::Private)
+            .unwrap();
+    }
+    let dir = shelf.dir();
+    dir.renew().unwrap();
+    let mut change = Transaction::by(Author::User, "a test");
+    let snapshot = dir.snapshot().unwrap();
+    let path = |name: &str| SafePath::parse(name).unwrap();
+    let later = "---\nname: later\ndescription: later\nvalid_until: 2020-01-02\n---\nLater.\n";
+    change.put(&snapshot, path("later.md"), later);
+    change.delete(&snapshot, path("memory_0009.md"));
+    dir.apply(change).unwrap().unwrap();
+    let doubtful = |scan: &Scan| {
+        let mut paths: Vec<String> = scan
+            .doubtful()
+            .into_iter()
+            .map(|(number, card)| {
+                assert_eq!(scan.document(&card.path), Some(number));
+                card.path.to_string()
+            })
+            .collect();
+        paths.sort();
+        paths
+    };
+    let glance = shelf.dir().glance().unwrap();
+    assert!(glance.scan.suspects.is_some(), "read by parts");
+    let whole = doubtful(&dir.peek().unwrap());
+    assert_eq!(doubtful(&glance.scan), whole);
+    assert_eq!(
+        whole,
+        ["later.md", "memory_0003.md", "sub/over.md", "zz/new.md"]
+    );
+    assert_eq!(glance.scan.document(&path("memory_0009.md")), None);
+    assert_eq!(glance.scan.document(&path("none.md")), None);
 }

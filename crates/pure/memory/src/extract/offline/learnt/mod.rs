@@ -41,7 +41,7 @@ pub struct Judgement {
     pub kind: Kind,
 }
 
-/// Weighs a sentence.
+/// Weighs a sentence by the signs in it: is it worth keeping, and as which type?
 pub fn judge(text: &str) -> Judgement {
     let mut sums = [0.0_f32; SORTS.len()];
     let table = table();
