@@ -1,7 +1,7 @@
 //! The course of one exchange.
 //!
-//! Admitted, read, sent once, passed back. Without layers, recognition runs beside the upstream's
-//! work and the client waits for none of it; with them, it comes first.
+//! Admitted, sent once, passed back. Without layers a body is passed on as it arrives and recognised
+//! beside the path; with them it is read first.
 
 use crate::clients::Clients;
 use crate::headers::{self, LAYERS, REQUEST};
@@ -10,11 +10,12 @@ use crate::limits::Limits;
 use crate::refusal::Refusal;
 use crate::tap::{Broken, Passing, Sent, Tap};
 use crate::turns::Turns;
+use crate::upload::{Fate, Streamed, Upload, UploadError};
 use crate::upstream::Upstream;
 use bytes::{Bytes, BytesMut};
-use dormouse_relay::{Caller, Ended, Layers, Prepared, Relay};
+use dormouse_relay::{Caller, Ended, Layers, Recognition, Relay};
 use dormouse_system::{Clock, Ids};
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response};
 use http_body_util::{BodyExt as _, Full};
@@ -25,13 +26,16 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 /// Unit of the room for bodies: a semaphore counts in 32 bits.
 pub(crate) const UNIT: usize = 1024;
 /// Multiple of the allowed length that is read of a body that is too large, so that its client is
 /// done sending and sees the answer.
 const DRAIN_FACTOR: usize = 4;
+/// Length up to which a body is read whole in any case: it comes in one read or two, and leaves in one
+/// write with its head.
+const SHORT: u64 = 16 * 1024;
 
 /// State that all exchanges share.
 pub(crate) struct Shared {
@@ -52,6 +56,9 @@ pub(crate) struct Shared {
     /// Dropped with the last exchange: its closing says that everything is booked.
     pub(crate) _done: mpsc::Sender<()>,
 }
+
+/// A recognition that is to come.
+type Reading = oneshot::Receiver<Recognition>;
 
 /// The body of a reply: our own words, or the upstream's bytes.
 #[derive(Debug)]
@@ -96,6 +103,8 @@ impl Body for Outgoing {
 enum Route {
     /// A request to a model: recognised and booked.
     Message,
+    /// A question about the length of such a request.
+    Count,
     /// Anything else of the provider's.
     Other,
     Health,
@@ -106,6 +115,7 @@ impl Route {
     fn of(method: &Method, path: &str) -> Result<Self, Refusal> {
         match (method, path.trim_end_matches('/')) {
             (&Method::POST, "/v1/messages") => Ok(Self::Message),
+            (&Method::POST, "/v1/messages/count_tokens") => Ok(Self::Count),
             (&Method::GET | &Method::HEAD, "/healthz") => Ok(Self::Health),
             (&Method::GET, "/metrics") => Ok(Self::Metrics),
             (&Method::CONNECT, _) => Err(Refusal::NotFound),
@@ -164,68 +174,118 @@ impl Shared {
         let room = Arc::clone(&self.requests).try_acquire_owned();
         let mut permits = vec![room.map_err(|_| Refusal::Busy)?];
         permits.push(self.clients.enter(credential)?);
-        let (body, held) = self.collect(body).await?;
-        // Held while the body is sent, and while it is read.
-        let held = Arc::new(held);
-        let off = parts.headers.contains_key(headers::OFF);
         let path = parts.uri.path_and_query().cloned();
         let path = path.unwrap_or_else(|| PathAndQuery::from_static("/"));
-        let mut prepared = Prepared::untouched(body.clone());
-        let mut layers = "off".to_owned();
-        let mut tap = None;
-        if route == Route::Message && !off {
+        let is_off = parts.headers.contains_key(headers::OFF);
+        let caller = || {
             let (session, agent) = headers::identity(&parts.headers);
-            let caller = Caller {
+            Caller {
                 credential,
                 session,
                 agent,
-            };
-            let mut reading = self
-                .turns
-                .enter(caller.clone(), body.clone(), Arc::clone(&held));
-            if let Some(on) = &self.layers {
-                let request = Layered {
-                    body: &body,
-                    headers: &parts.headers,
-                    path: &path,
+            }
+        };
+        let layers = self.layers.as_ref().filter(|_| !is_off);
+        let (Some(on), Route::Message | Route::Count) = (layers, route) else {
+            let caller = (route == Route::Message && !is_off).then(caller);
+            let (upload, length, (fate, reading)) = self.passed_on(body, caller.as_ref()).await?;
+            let tap = caller.zip(reading).map(|(caller, reading)| {
+                let sent = Sent {
+                    request: id.to_owned(),
                     at,
+                    since,
+                    bytes: length,
+                    caller,
+                    reading,
+                    beside: None,
+                    expected: None,
                 };
-                (reading, prepared) = self.layered(on, reading, request, &mut passed).await;
-                layers = prepared.acts.words();
-            }
-            let sent = Sent {
-                request: id.to_owned(),
-                at,
-                since,
-                bytes: prepared.body.len() as u64,
-                caller,
-                reading,
-                beside: prepared.beside,
-                expected: prepared.expected(),
-            };
-            tap = Some(Tap::start(Arc::clone(&self), sent));
+                Tap::start(Arc::clone(&self), sent)
+            });
+            let reply = self.sent((parts.method, &path), passed, upload, tap.as_ref());
+            let reply = reply.await.map_err(|refusal| match fate.error() {
+                Some(UploadError::Broken) => Refusal::BadBody,
+                Some(UploadError::Slow) => Refusal::SlowBody,
+                None => refusal,
+            })?;
+            return Ok(self.passed_back(reply, Bytes::new(), tap, permits, "off"));
+        };
+        let (body, held) = self.collect(body).await?;
+        let request = Layered {
+            id,
+            body,
+            headers: &parts.headers,
+            path: &path,
+            at,
+            since,
+            caller: caller(),
+        };
+        if route == Route::Count {
+            let body = Upload::whole(self.counted(on, &request).await);
+            let reply = self.sent((parts.method, &path), passed, body, None).await?;
+            return Ok(self.passed_back(reply, Bytes::new(), None, permits, "on"));
         }
-        let sending = self
-            .upstream
-            .send(parts.method, &path, passed, prepared.body);
-        let failed = |refusal| {
-            if let Some(tap) = &tap {
-                tap.end(Ended::NoReply);
-            }
-            refusal
+        let asked = self.message(on, &request, parts.method, passed).await;
+        let (reply, before, tap, words) = asked?;
+        drop(held);
+        Ok(self.passed_back(reply, before, Some(tap), permits, &words))
+    }
+
+    /// Sends a request upstream, once.
+    pub(crate) async fn sent(
+        &self,
+        (method, path): (Method, &PathAndQuery),
+        headers: HeaderMap,
+        body: Upload,
+        tap: Option<&Tap>,
+    ) -> Result<Response<Incoming>, Refusal> {
+        let sending = self.upstream.send(method, path, headers, body);
+        let refusal = match tokio::time::timeout(self.limits.silence, sending).await {
+            Ok(Ok(reply)) => return Ok(reply),
+            Ok(Err(why)) => Refusal::Unreachable(why),
+            Err(_) => Refusal::Silent,
         };
-        let reply = match tokio::time::timeout(self.limits.silence, sending).await {
-            Ok(Ok(reply)) => reply,
-            Ok(Err(why)) => return Err(failed(Refusal::Unreachable(why))),
-            Err(_) => return Err(failed(Refusal::Silent)),
+        if let Some(tap) = tap {
+            tap.end(Ended::NoReply);
+        }
+        Err(refusal)
+    }
+
+    /// A body that no layer reads, its length, and what becomes of it: as it arrives if its length is
+    /// known, else whole. For a caller there is a copy to recognise.
+    async fn passed_on(
+        &self,
+        body: Incoming,
+        caller: Option<&Caller>,
+    ) -> Result<(Upload, u64, (Fate, Option<Reading>)), Refusal> {
+        let enter = |length: u64| {
+            let length = usize::try_from(length).unwrap_or(usize::MAX);
+            caller
+                .map(|caller| self.turns.enter(caller.clone(), length))
+                .unzip()
         };
-        Ok(self.passed_back(reply, tap, permits, &layers))
+        let exact = body.size_hint().exact();
+        let longest = self.limits.body as u64;
+        if let Some(length) = exact.filter(|length| *length > SHORT && *length <= longest) {
+            let (copy, reading) = enter(length);
+            let (body, fate) = Streamed::new(body, length, self.limits.upload, copy.flatten());
+            return Ok((Upload::Streamed(body), length, (fate, reading)));
+        }
+        let (body, _held) = self.collect(body).await?;
+        let length = body.len() as u64;
+        let (copy, reading) = enter(length);
+        if let Some(mut copy) = copy.flatten() {
+            copy.pieces.push(body.clone());
+            copy.whole();
+        }
+        Ok((Upload::whole(body), length, (Fate::default(), reading)))
     }
 
     /// The upstream's reply, with its headers and its body as they come.
     fn passed_back(
         &self,
         reply: Response<Incoming>,
+        before: Bytes,
         tap: Option<Tap>,
         permits: Vec<OwnedSemaphorePermit>,
         layers: &str,
@@ -240,7 +300,7 @@ impl Shared {
                 kind.filter(|_| plain).map(str::to_owned),
             );
         }
-        let body = Passing::new(body, tap, self.limits.silence, permits);
+        let body = Passing::new((before, body), tap, self.limits.silence, permits);
         let mut response = Response::new(Outgoing::Passing(body));
         *response.status_mut() = head.status;
         *response.headers_mut() = headers::client(&head.headers);
@@ -317,12 +377,16 @@ impl Shared {
         let rewrites = self.layers.as_ref().map(|layers| layers.rewrites());
         let mut text = self.relay.figures(rewrites).prometheus();
         let under_way = self.limits.requests - self.requests.available_permits();
+        let skipped = self.turns.skipped();
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
             "# HELP dormouse_requests_under_way Exchanges at this moment.\n\
              # TYPE dormouse_requests_under_way gauge\n\
              dormouse_requests_under_way {under_way}\n\
+             # HELP dormouse_unrecognised_total Requests booked without their conversation: too many waited.\n\
+             # TYPE dormouse_unrecognised_total counter\n\
+             dormouse_unrecognised_total {skipped}\n\
              # HELP dormouse_refused_total Requests that the gateway answered itself, by reason.\n\
              # TYPE dormouse_refused_total counter"
         );
@@ -351,12 +415,10 @@ mod tests {
         let route = |method: Method, path: &str| Route::of(&method, path);
         assert_eq!(route(Method::POST, "/v1/messages"), Ok(Route::Message));
         assert_eq!(route(Method::POST, "/v1/messages/"), Ok(Route::Message));
-        for path in [
-            "/v1/messages/count_tokens",
-            "/v1/models",
-            "/api/hello",
-            "/v1/files",
-        ] {
+        let count = "/v1/messages/count_tokens";
+        assert_eq!(route(Method::POST, count), Ok(Route::Count));
+        assert_eq!(route(Method::GET, count), Ok(Route::Other));
+        for path in ["/v1/models", "/api/hello", "/v1/files"] {
             assert_eq!(route(Method::POST, path), Ok(Route::Other), "{path}");
         }
         assert_eq!(route(Method::GET, "/metrics"), Ok(Route::Metrics));

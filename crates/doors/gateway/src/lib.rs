@@ -9,6 +9,7 @@ mod refusal;
 mod server;
 mod tap;
 mod turns;
+mod upload;
 mod upstream;
 
 pub use clients::{ClientKeys, KeysError};

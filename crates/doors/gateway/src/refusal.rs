@@ -114,7 +114,7 @@ impl Refusal {
         }
     }
 
-    /// The reply.
+    /// The refusal in the provider's own form of an error, so that clients read it as one.
     pub(crate) fn response(&self, request: &str) -> Response<Full<Bytes>> {
         let (status, kind, message) = self.parts();
         let body = json!({

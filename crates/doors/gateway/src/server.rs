@@ -36,7 +36,7 @@ pub struct Gateway {
     pub relay: Arc<Relay>,
     /// The layers; `None` passes every body as it came.
     pub layers: Option<Arc<Layers>>,
-    /// The provider.
+    /// Provider that requests are passed on to.
     pub upstream: Upstream,
     /// Keys of clients; `None` admits everyone, which is for loopback only.
     pub keys: Option<ClientKeys>,
@@ -92,7 +92,7 @@ pub fn serve(gateway: Gateway, system: &System, listener: TcpListener) -> io::Re
         clients,
         clock: Arc::clone(&system.clock),
         ids: Arc::clone(&system.ids),
-        turns: Turns::start(Arc::clone(&relay)),
+        turns: Turns::start(Arc::clone(&relay), done.clone()),
         upstream: gateway.upstream,
         layers: gateway.layers,
         is_local: address.ip().is_loopback(),

@@ -30,6 +30,8 @@ enum News {
         status: u16,
         readable: Option<String>,
     },
+    /// Another body in place of the one that was refused as too long.
+    Resent(Box<Resent>),
     /// Bytes of the reply.
     Piece(Bytes),
     /// The end of the exchange; without it the client is gone.
@@ -56,6 +58,14 @@ pub(crate) struct Sent {
     pub(crate) expected: Option<Expected>,
 }
 
+/// Facts of the body that is sent in place of one that was refused.
+#[derive(Debug)]
+pub(crate) struct Resent {
+    pub(crate) bytes: u64,
+    pub(crate) beside: Option<TokenUsage>,
+    pub(crate) expected: Option<Expected>,
+}
+
 impl Tap {
     /// Starts to observe an exchange.
     pub(crate) fn start(shared: Arc<Shared>, sent: Sent) -> Self {
@@ -68,6 +78,10 @@ impl Tap {
         self.tell(News::Head { status, readable });
     }
 
+    pub(crate) fn resent(&self, resent: Resent) {
+        self.tell(News::Resent(Box::new(resent)));
+    }
+
     pub(crate) fn end(&self, ended: Ended) {
         self.tell(News::End(ended));
     }
@@ -78,7 +92,7 @@ impl Tap {
     }
 }
 
-async fn observe(shared: Arc<Shared>, sent: Sent, mut news: UnboundedReceiver<News>) {
+async fn observe(shared: Arc<Shared>, mut sent: Sent, mut news: UnboundedReceiver<News>) {
     let (mut status, mut received) = (0, 0);
     let mut ended = Ended::ClientGone;
     let mut observer = None;
@@ -92,6 +106,15 @@ async fn observe(shared: Arc<Shared>, sent: Sent, mut news: UnboundedReceiver<Ne
                 observer = readable
                     .filter(|_| status == 200)
                     .map(|kind| Observer::new(&kind));
+            }
+            News::Resent(resent) => {
+                sent.bytes = resent.bytes;
+                sent.expected = resent.expected;
+                let beside = resent.beside.unwrap_or_default();
+                sent.beside = match sent.beside {
+                    Some(before) => Some(before + beside),
+                    None => resent.beside,
+                };
             }
             News::Piece(bytes) => {
                 received += bytes.len() as u64;
@@ -170,6 +193,8 @@ pub(crate) enum Broken {
 
 /// The body of a reply on its way to the client.
 pub(crate) struct Passing {
+    /// Bytes that were read already.
+    before: Option<Bytes>,
     inner: Incoming,
     tap: Option<Tap>,
     silence: Duration,
@@ -186,12 +211,13 @@ impl fmt::Debug for Passing {
 
 impl Passing {
     pub(crate) fn new(
-        inner: Incoming,
+        (before, inner): (Bytes, Incoming),
         tap: Option<Tap>,
         silence: Duration,
         permits: Vec<OwnedSemaphorePermit>,
     ) -> Self {
         let passing = Self {
+            before: Some(before).filter(|before| !before.is_empty()),
             idle: Box::pin(tokio::time::sleep(silence)),
             inner,
             tap,
@@ -204,7 +230,7 @@ impl Passing {
 
     /// A body of known length is not asked for its end once all of it was given.
     fn end_if_over(&self) {
-        if self.inner.is_end_stream() {
+        if self.is_end_stream() {
             self.end(Ended::Whole);
         }
     }
@@ -224,6 +250,13 @@ impl Body for Passing {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        if let Some(before) = self.before.take() {
+            if let Some(tap) = &self.tap {
+                tap.tell(News::Piece(before.clone()));
+            }
+            self.end_if_over();
+            return Poll::Ready(Some(Ok(Frame::data(before))));
+        }
         match Pin::new(&mut self.inner).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
                 if let (Some(data), Some(tap)) = (frame.data_ref(), &self.tap) {
@@ -251,10 +284,17 @@ impl Body for Passing {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
+        self.before.is_none() && self.inner.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
+        let before = self.before.as_ref().map_or(0, |before| before.len() as u64);
+        let rest = self.inner.size_hint();
+        let mut hint = SizeHint::new();
+        hint.set_lower(rest.lower() + before);
+        if let Some(upper) = rest.upper() {
+            hint.set_upper(upper + before);
+        }
+        hint
     }
 }

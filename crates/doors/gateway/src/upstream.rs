@@ -3,10 +3,9 @@
 //! hyper-util's client, with its pool, over TLS or plain, directly or through a proxy. Sending again
 //! is switched off in it: a request that failed is told to the client.
 
-use bytes::Bytes;
+use crate::upload::Upload;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, Method, Request, Response, Uri};
-use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper_rustls::builderstates::WantsProtocols3;
 use hyper_rustls::{ConfigBuilderExt as _, HttpsConnector, HttpsConnectorBuilder};
@@ -43,8 +42,8 @@ pub enum UpstreamError {
     Certificates(#[source] std::io::Error),
 }
 
-type Plain = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
-type Tunnelled = Client<HttpsConnector<Tunnel<HttpConnector>>, Full<Bytes>>;
+type Plain = Client<HttpsConnector<HttpConnector>, Upload>;
+type Tunnelled = Client<HttpsConnector<Tunnel<HttpConnector>>, Upload>;
 
 /// The provider behind the gateway.
 #[derive(Clone)]
@@ -111,7 +110,7 @@ impl Upstream {
         method: Method,
         path: &PathAndQuery,
         headers: HeaderMap,
-        body: Bytes,
+        body: Upload,
     ) -> Result<Response<Incoming>, String> {
         let uri = Uri::builder()
             .scheme(self.scheme.clone())
@@ -119,7 +118,7 @@ impl Upstream {
             .path_and_query(format!("{}{path}", self.path))
             .build()
             .map_err(|error| error.to_string())?;
-        let mut request = Request::new(Full::new(body));
+        let mut request = Request::new(body);
         *request.method_mut() = method;
         *request.uri_mut() = uri;
         *request.headers_mut() = headers;

@@ -83,8 +83,7 @@ impl Cache {
 
     fn look_perfectly(&self, prompt: &Prompt) -> Billing {
         let known = |position: &Position| self.entries.contains_key(&position.digest);
-        let hit = prompt.positions.iter().rposition(known);
-        let read = hit.map_or(0, |at| prompt.positions[at].tokens);
+        let (hit, read) = longest_prefix(prompt, known);
         Billing {
             read,
             write_5m: prompt.tokens - read,
@@ -99,8 +98,7 @@ impl Cache {
             let entry = self.entries.get(&position.digest);
             position.tokens >= minimum && entry.is_some_and(|entry| entry.is_readable(now))
         };
-        let hit = prompt.positions.iter().rposition(warm);
-        let read = hit.map_or(0, |at| prompt.positions[at].tokens);
+        let (hit, read) = longest_prefix(prompt, warm);
         Billing {
             read,
             input: prompt.tokens - read,
@@ -227,4 +225,10 @@ impl Cache {
             *entry = fresh;
         }
     }
+}
+
+/// Position that ends the longest known prefix, and the tokens up to it.
+fn longest_prefix(prompt: &Prompt, is_known: impl Fn(&Position) -> bool) -> (Option<usize>, u64) {
+    let hit = prompt.positions.iter().rposition(is_known);
+    (hit, hit.map_or(0, |at| prompt.positions[at].tokens))
 }

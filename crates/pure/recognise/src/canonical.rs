@@ -1,29 +1,19 @@
 //! Digests of JSON values in canonical form.
 //!
 //! # Model
-//! Values are hashed while they are parsed; nothing is kept of them. Members of an object are
-//! ordered by their names, numbers by value (`1.0` is `1`), strings by their decoded text. A content
+//! Values are hashed while they are parsed; nothing is kept of them but texts that are shorter than a
+//! hash, which stand for themselves: hashing them would take most of the time. Members of an object
+//! are ordered by their names, numbers by value (`1.0` is `1`), strings by their decoded text. A content
 //! block is an object whose `cache_control` and `null` members do not count, and whose `content` may
 //! be a string in place of one text block. Space at the end of a block's text does not count either.
 //!
 //! # Not here
 //! The place of blocks in a request: [`crate::seen`].
 
+use crate::digest::{Digest, Members, list, number, string};
 use dormouse_core::hash::Hash;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
-
-/// Kinds of links, so that values of different types never digest alike.
-const NULL: u8 = 1;
-const TRUE: u8 = 2;
-const FALSE: u8 = 3;
-const NUMBER: u8 = 4;
-const STRING: u8 = 5;
-const ITEM: u8 = 6;
-const NAME: u8 = 7;
-const MEMBER: u8 = 8;
-const LIST: u8 = 9;
-const OBJECT: u8 = 10;
 
 /// Characters of a reply's text from which on two replies are not alike by chance.
 const STRONG_TEXT: usize = 40;
@@ -51,67 +41,49 @@ pub(crate) struct BlockDigest {
     pub(crate) is_attribution: bool,
 }
 
-impl BlockDigest {
-    /// Digest of the text block that a plain string stands for.
-    pub(crate) fn of_text(text: &str) -> Self {
-        let (digest, fact) = TextFact::of(text);
-        let mut members = Members::default();
-        members.add("type", string("text"));
-        members.add("text", digest);
-        let facts = Facts {
-            kind: Some(Kind::Text),
+/// The text block that a plain string stands for.
+pub(crate) fn text_block(text: &str) -> ReadBlock {
+    let (digest, fact) = TextFact::of(text);
+    let mut members = Members::default();
+    members.add("type", string("text"));
+    members.add("text", digest);
+    ReadBlock {
+        digest: members.finish(),
+        facts: Facts {
+            kind: PartKind::Text,
             text: Some(fact),
-            id: None,
-        };
-        facts.block(members.finish())
+            ..Facts::default()
+        },
     }
 }
 
-fn string(text: &str) -> Hash {
-    Hash::START.link(STRING, Hash::of(text.as_bytes()))
-}
-
-fn number(text: &str) -> Hash {
-    Hash::START.link(NUMBER, Hash::of(text.as_bytes()))
-}
-
-/// Members of an object by the hash of their name.
-#[derive(Default)]
-struct Members(Vec<(Hash, Hash)>);
-
-impl Members {
-    fn add(&mut self, name: &str, value: Hash) {
-        self.0.push((Hash::of(name.as_bytes()), value));
-    }
-
-    fn finish(mut self) -> Hash {
-        self.0.sort_unstable();
-        let start = Hash::START.link(OBJECT, Hash::START);
-        self.0.into_iter().fold(start, |chain, (name, value)| {
-            chain.link(NAME, name).link(MEMBER, value)
-        })
-    }
-}
-
-fn list(items: impl Iterator<Item = Hash>) -> Hash {
-    let start = Hash::START.link(LIST, Hash::START);
-    items.fold(start, |chain, item| chain.link(ITEM, item))
-}
-
-/// Type of a block, as far as handles differ by it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+/// Type of a block, as far as its readers differ by it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PartKind {
+    /// Words.
     Text,
+    /// Reasoning, readable or not.
     Thinking,
+    /// Call of a client's tool.
+    ToolUse,
+    /// Answer to such a call.
+    ToolResult,
+    /// The provider's own summary.
+    Compaction,
+    /// Anything else.
+    #[default]
     Other,
 }
 
-impl Kind {
+impl PartKind {
     /// Digest of a block's type, and its kind.
-    fn of(name: &str) -> (Hash, Self) {
+    fn of(name: &str) -> (Digest, Self) {
         let kind = match name {
             "text" => Self::Text,
             "thinking" | "redacted_thinking" => Self::Thinking,
+            "tool_use" => Self::ToolUse,
+            "tool_result" => Self::ToolResult,
+            "compaction" => Self::Compaction,
             _ => Self::Other,
         };
         (string(name), kind)
@@ -121,7 +93,7 @@ impl Kind {
 #[derive(Clone, Copy)]
 struct TextFact {
     /// Hash without the white space around it, which clients trim.
-    trimmed: Hash,
+    trimmed: Digest,
     is_empty: bool,
     is_strong: bool,
     is_attribution: bool,
@@ -130,47 +102,67 @@ struct TextFact {
 impl TextFact {
     /// Digest of a block's text, and its facts. Space at the end does not count: one client adds a
     /// line end to its last message when it has the history compacted.
-    fn of(text: &str) -> (Hash, Self) {
+    fn of(text: &str) -> (Digest, Self) {
         let ended = text.trim_end();
         let trimmed = ended.trim_start();
-        let hash = Hash::of(ended.as_bytes());
+        let digest = string(ended);
         let fact = Self {
             trimmed: if trimmed.len() == ended.len() {
-                hash
+                digest
             } else {
-                Hash::of(trimmed.as_bytes())
+                string(trimmed)
             },
             is_empty: trimmed.is_empty(),
             is_strong: trimmed.len() >= STRONG_TEXT,
             is_attribution: trimmed.starts_with(ATTRIBUTION),
         };
-        (Hash::START.link(STRING, hash), fact)
+        (digest, fact)
     }
 }
 
 /// Facts gathered while the members of a block pass by.
 #[derive(Default)]
-struct Facts {
-    kind: Option<Kind>,
-    id: Option<Hash>,
+pub(crate) struct Facts {
+    pub(crate) kind: PartKind,
+    /// Id of a block, such as a call.
+    pub(crate) id: Option<String>,
+    /// Id of the call that a result answers.
+    pub(crate) answers: Option<String>,
+    /// Name of a called tool.
+    pub(crate) name: Option<String>,
+    pub(crate) is_error: bool,
     text: Option<TextFact>,
 }
 
-impl Facts {
-    fn block(self, digest: Hash) -> BlockDigest {
-        let handle = match (self.kind, self.id, self.text) {
-            (Some(Kind::Thinking), ..) => Handle::Absent,
-            (Some(Kind::Text), _, Some(text)) if text.is_empty => Handle::Absent,
-            (Some(Kind::Text), _, Some(text)) if text.is_strong => Handle::Strong(text.trimmed),
-            (Some(Kind::Text), _, Some(text)) => Handle::Weak(text.trimmed),
-            (_, Some(id), _) => Handle::Strong(id),
-            _ => Handle::Weak(digest),
+/// A block that was read.
+pub(crate) struct ReadBlock {
+    digest: Digest,
+    pub(crate) facts: Facts,
+}
+
+impl ReadBlock {
+    pub(crate) fn block(&self) -> BlockDigest {
+        let facts = &self.facts;
+        let handle = match (facts.kind, &facts.id, facts.text) {
+            (PartKind::Thinking, ..) => Handle::Absent,
+            (PartKind::Text, _, Some(text)) if text.is_empty => Handle::Absent,
+            (PartKind::Text, _, Some(text)) if text.is_strong => {
+                Handle::Strong(text.trimmed.hash())
+            }
+            (PartKind::Text, _, Some(text)) => Handle::Weak(text.trimmed.hash()),
+            (_, Some(id), _) => Handle::Strong(string(id).hash()),
+            _ => Handle::Weak(self.digest.hash()),
         };
         BlockDigest {
-            digest,
+            digest: self.digest.hash(),
             handle,
-            is_attribution: self.text.is_some_and(|text| text.is_attribution),
+            is_attribution: facts.text.is_some_and(|text| text.is_attribution),
         }
+    }
+
+    /// True for a text block without a word.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.facts.text.is_none_or(|text| text.is_empty)
     }
 }
 
@@ -179,59 +171,59 @@ impl Facts {
 pub(crate) struct Data;
 
 impl<'de> DeserializeSeed<'de> for Data {
-    type Value = Hash;
+    type Value = Digest;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Hash, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Digest, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
 impl<'de> Visitor<'de> for Data {
-    type Value = Hash;
+    type Value = Digest;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON value")
     }
 
-    fn visit_unit<E>(self) -> Result<Hash, E> {
-        Ok(Hash::START.link(NULL, Hash::START))
+    fn visit_unit<E>(self) -> Result<Digest, E> {
+        Ok(Digest::NULL)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Hash, E> {
-        Ok(Hash::START.link(if value { TRUE } else { FALSE }, Hash::START))
+    fn visit_bool<E>(self, value: bool) -> Result<Digest, E> {
+        Ok(Digest::flag(value))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Hash, E> {
+    fn visit_u64<E>(self, value: u64) -> Result<Digest, E> {
         Ok(number(&value.to_string()))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Hash, E> {
+    fn visit_i64<E>(self, value: i64) -> Result<Digest, E> {
         Ok(number(&value.to_string()))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Hash, E> {
+    fn visit_f64<E>(self, value: f64) -> Result<Digest, E> {
         // Languages with one type of number write `1.0` as `1`. Without a fraction the text of
         // both is the same; a negative zero becomes zero.
         Ok(number(&format!("{}", value + 0.0)))
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Hash, E> {
+    fn visit_str<E>(self, value: &str) -> Result<Digest, E> {
         Ok(string(value))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Hash, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Digest, A::Error> {
         let mut hashes = Vec::new();
         while let Some(item) = items.next_element_seed(Self)? {
             hashes.push(item);
         }
-        Ok(list(hashes.into_iter()))
+        Ok(list(&hashes))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Hash, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Digest, A::Error> {
         let mut members = Members::default();
         while let Some(name) = map.next_key_seed(Name)? {
             let value = map.next_value_seed(Self)?;
-            members.0.push((name.hash, value));
+            members.push(name.digest, value);
         }
         Ok(members.finish())
     }
@@ -241,7 +233,7 @@ impl<'de> Visitor<'de> for Data {
 struct Name;
 
 struct Named {
-    hash: Hash,
+    digest: Digest,
     meaning: Meaning,
 }
 
@@ -250,6 +242,9 @@ enum Meaning {
     Marker,
     Kind,
     Id,
+    Answers,
+    Name,
+    Error,
     Text,
     Content,
     Plain,
@@ -275,28 +270,31 @@ impl Visitor<'_> for Name {
             "cache_control" => Meaning::Marker,
             "type" => Meaning::Kind,
             "id" => Meaning::Id,
+            "tool_use_id" => Meaning::Answers,
+            "name" => Meaning::Name,
+            "is_error" => Meaning::Error,
             "text" => Meaning::Text,
             "content" => Meaning::Content,
             _ => Meaning::Plain,
         };
-        let hash = Hash::of(name.as_bytes());
-        Ok(Named { hash, meaning })
+        let digest = string(name);
+        Ok(Named { digest, meaning })
     }
 }
 
 /// Digest of a string member, together with a fact that is read from its text.
 struct Fact<F>(F);
 
-impl<'de, T, F: FnOnce(&str) -> (Hash, T)> DeserializeSeed<'de> for Fact<F> {
-    type Value = (Hash, Option<T>);
+impl<'de, T, F: FnOnce(&str) -> (Digest, T)> DeserializeSeed<'de> for Fact<F> {
+    type Value = (Digest, Option<T>);
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de, T, F: FnOnce(&str) -> (Hash, T)> Visitor<'de> for Fact<F> {
-    type Value = (Hash, Option<T>);
+impl<'de, T, F: FnOnce(&str) -> (Digest, T)> Visitor<'de> for Fact<F> {
+    type Value = (Digest, Option<T>);
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON value")
@@ -342,24 +340,23 @@ impl<'de, T, F: FnOnce(&str) -> (Hash, T)> Visitor<'de> for Fact<F> {
 pub(crate) struct OneBlock;
 
 impl<'de> DeserializeSeed<'de> for OneBlock {
-    type Value = BlockDigest;
+    type Value = ReadBlock;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<BlockDigest, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<ReadBlock, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
 impl<'de> Visitor<'de> for OneBlock {
-    type Value = BlockDigest;
+    type Value = ReadBlock;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a content block")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<BlockDigest, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ReadBlock, A::Error> {
         let mut members = Members::default();
         let mut facts = Facts::default();
-        let null = Hash::START.link(NULL, Hash::START);
         while let Some(name) = map.next_key_seed(Name)? {
             let value = match name.meaning {
                 Meaning::Marker => {
@@ -367,14 +364,16 @@ impl<'de> Visitor<'de> for OneBlock {
                     continue;
                 }
                 Meaning::Kind => {
-                    let (value, kind) = map.next_value_seed(Fact(Kind::of))?;
-                    facts.kind = kind.or(facts.kind);
+                    let (value, kind) = map.next_value_seed(Fact(PartKind::of))?;
+                    facts.kind = kind.unwrap_or(facts.kind);
                     value
                 }
-                Meaning::Id => {
-                    let id = Fact(|id: &str| (string(id), Hash::of(id.as_bytes())));
-                    let (value, id) = map.next_value_seed(id)?;
-                    facts.id = id.or(facts.id);
+                Meaning::Id => kept(&mut map, &mut facts.id)?,
+                Meaning::Answers => kept(&mut map, &mut facts.answers)?,
+                Meaning::Name => kept(&mut map, &mut facts.name)?,
+                Meaning::Error => {
+                    let value = map.next_value_seed(Data)?;
+                    facts.is_error = value == Digest::flag(true);
                     value
                 }
                 Meaning::Text => {
@@ -386,50 +385,63 @@ impl<'de> Visitor<'de> for OneBlock {
                 Meaning::Plain => map.next_value_seed(Data)?,
             };
             // Null means absent; some clients echo the nulls of a reply and some do not.
-            if value != null {
-                members.0.push((name.hash, value));
+            if value != Digest::NULL {
+                members.push(name.digest, value);
             }
         }
-        Ok(facts.block(members.finish()))
+        Ok(ReadBlock {
+            digest: members.finish(),
+            facts,
+        })
     }
+}
+
+/// Digest of a member whose text is kept.
+fn kept<'de, A: MapAccess<'de>>(
+    map: &mut A,
+    text: &mut Option<String>,
+) -> Result<Digest, A::Error> {
+    let (value, found) = map.next_value_seed(Fact(|one: &str| (string(one), one.to_owned())))?;
+    *text = found.or(text.take());
+    Ok(value)
 }
 
 /// Content of a block, such as a tool result: blocks, a string, or anything else.
 struct Inner;
 
 impl<'de> DeserializeSeed<'de> for Inner {
-    type Value = Hash;
+    type Value = Digest;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Hash, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Digest, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
 impl<'de> Visitor<'de> for Inner {
-    type Value = Hash;
+    type Value = Digest;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the content of a block")
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Hash, E> {
-        Ok(list(std::iter::once(BlockDigest::of_text(text).digest)))
+    fn visit_str<E>(self, text: &str) -> Result<Digest, E> {
+        Ok(list(&[text_block(text).digest]))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Hash, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Digest, A::Error> {
         let mut hashes = Vec::new();
         while let Some(block) = items.next_element_seed(OneBlock)? {
             hashes.push(block.digest);
         }
-        Ok(list(hashes.into_iter()))
+        Ok(list(&hashes))
     }
 
-    fn visit_unit<E: Error>(self) -> Result<Hash, E> {
+    fn visit_unit<E: Error>(self) -> Result<Digest, E> {
         Data.visit_unit()
     }
 
     // An object, as in the results of a provider's own tools.
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Hash, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Digest, A::Error> {
         Data.visit_map(map)
     }
 }

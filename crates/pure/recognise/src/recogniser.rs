@@ -276,6 +276,12 @@ impl Recogniser {
         }
     }
 
+    /// The conversation that a request belongs to, if it is known. Nothing is kept of the request.
+    pub fn find(&self, caller: &Caller, seen: &Seen) -> Option<Chain> {
+        let (_, _, node, _) = self.relate(seen, &Chains::of(caller, seen));
+        Some(self.node(node?)?.footprint.conversation)
+    }
+
     /// Keeps a request of an earlier run.
     pub fn restore(&mut self, footprint: Footprint) {
         // An answer without content leaves the same footprint as its retry.

@@ -3,7 +3,8 @@
 //! # Not here
 //! Digests themselves: [`crate::canonical`]. Their meaning: [`crate::recogniser`].
 
-use crate::canonical::{BlockDigest, Handle, OneBlock};
+use crate::canonical::{BlockDigest, Handle, OneBlock, text_block};
+use crate::divided::{Divided, WireDivided};
 use dormouse_core::hash::Hash;
 use dormouse_core::json::Text;
 use serde::Deserialize;
@@ -55,9 +56,12 @@ pub(crate) struct SeenBlock {
 
 /// Speaker of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub enum Role {
+    /// The user, and the results of tools.
     User,
+    /// The model.
     Assistant,
+    /// The client's program, within the conversation.
     System,
 }
 
@@ -90,13 +94,13 @@ struct Wire<'a> {
 }
 
 #[derive(Deserialize)]
-struct Thread {
+pub(crate) struct Thread {
     #[serde(default, rename = "type")]
     kind: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Metadata {
+pub(crate) struct Metadata {
     #[serde(default)]
     user_id: Option<String>,
 }
@@ -132,22 +136,60 @@ impl Seen {
         if thread.is_some_and(|kind| kind == "continue") {
             return Err(NotUnderstood::Thread);
         }
-        let blocks = wire.messages.map(|messages| messages.0);
-        let blocks = blocks.filter(|blocks| !blocks.is_empty());
-        let mut face = Hash::START;
-        for (at, block) in wire.system.iter().flat_map(|system| &system.0).enumerate() {
-            if at > 0 || !block.is_attribution {
-                face = face.link(1, block.digest);
-            }
-        }
-        for tool in wire.tools.iter().flat_map(|tools| &tools.0) {
-            face = face.link(2, *tool);
+        let blocks = wire.messages.map(|messages| messages.0).unwrap_or_default();
+        if blocks.is_empty() {
+            return Err(NotUnderstood::NoMessages);
         }
         Ok(Self {
             model: wire.model.0.map(std::borrow::Cow::into_owned),
             session: wire.metadata.and_then(Metadata::session),
-            face,
-            blocks: blocks.ok_or(NotUnderstood::NoMessages)?,
+            face: face(wire.system.as_ref(), wire.tools.as_ref()),
+            blocks,
+        })
+    }
+
+    /// Reads the body of a request, with the bytes of its blocks.
+    ///
+    /// # Errors
+    /// When the request cannot be related to others; it is to be passed on as it is.
+    pub fn divide(body: &[u8]) -> Result<Divided<'_>, NotUnderstood> {
+        let wire: WireDivided<'_> = serde_json::from_slice(body).map_err(NotUnderstood::Shape)?;
+        let thread = wire.thread.filter(|thread| thread.get() != "null");
+        let kind = thread.map(|thread| serde_json::from_str::<Thread>(thread.get()));
+        let kind = kind.transpose().map_err(NotUnderstood::Shape)?;
+        if kind.is_some_and(|thread| thread.kind.as_deref() == Some("continue")) {
+            return Err(NotUnderstood::Thread);
+        }
+        let turns = wire.messages.map(|turns| turns.0).unwrap_or_default();
+        let blocks: Vec<SeenBlock> = turns
+            .iter()
+            .flat_map(|turn| turn.parts.iter().map(|part| part.seen))
+            .collect();
+        if blocks.is_empty() {
+            return Err(NotUnderstood::NoMessages);
+        }
+        let system = wire
+            .system
+            .map(|raw| serde_json::from_str::<Option<Blocks>>(raw.get()));
+        let system = system.transpose().map_err(NotUnderstood::Shape)?.flatten();
+        let tools = wire
+            .tools
+            .map(|raw| serde_json::from_str::<Option<Tools>>(raw.get()));
+        let tools = tools.transpose().map_err(NotUnderstood::Shape)?.flatten();
+        Ok(Divided {
+            seen: Self {
+                model: wire.model.0.map(std::borrow::Cow::into_owned),
+                session: wire.metadata.and_then(Metadata::session),
+                face: face(system.as_ref(), tools.as_ref()),
+                blocks,
+            },
+            turns,
+            system: wire.system,
+            tools: wire.tools,
+            cache_control: wire.cache_control,
+            thread,
+            compaction: wire.compaction,
+            context_management: wire.context_management,
         })
     }
 
@@ -175,6 +217,20 @@ impl Seen {
     }
 }
 
+/// Digest of system prompt and tools.
+fn face(system: Option<&Blocks>, tools: Option<&Tools>) -> Hash {
+    let mut face = Hash::START;
+    for (at, block) in system.iter().flat_map(|system| &system.0).enumerate() {
+        if at > 0 || !block.is_attribution {
+            face = face.link(1, block.digest);
+        }
+    }
+    for tool in tools.iter().flat_map(|tools| &tools.0) {
+        face = face.link(2, *tool);
+    }
+    face
+}
+
 /// Blocks of a content: a list, or a string that stands for one text block.
 struct Blocks(Vec<BlockDigest>);
 
@@ -189,13 +245,13 @@ impl<'de> Deserialize<'de> for Blocks {
             }
 
             fn visit_str<E>(self, text: &str) -> Result<Blocks, E> {
-                Ok(Blocks(vec![BlockDigest::of_text(text)]))
+                Ok(Blocks(vec![text_block(text).block()]))
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Blocks, A::Error> {
                 let mut blocks = Vec::new();
                 while let Some(block) = items.next_element_seed(OneBlock)? {
-                    blocks.push(block);
+                    blocks.push(block.block());
                 }
                 Ok(Blocks(blocks))
             }
@@ -221,7 +277,7 @@ impl<'de> Deserialize<'de> for Tools {
                 let mut tools = Vec::new();
                 // A tool carries its marker where a block does.
                 while let Some(tool) = items.next_element_seed(OneBlock)? {
-                    tools.push(tool.digest);
+                    tools.push(tool.block().digest);
                 }
                 Ok(Tools(tools))
             }
@@ -276,12 +332,7 @@ impl<'de> Visitor<'de> for OneMessage<'_> {
             match name.as_str() {
                 "role" => {
                     let text: String = map.next_value()?;
-                    role = Some(match text.as_str() {
-                        "user" => Role::User,
-                        "assistant" => Role::Assistant,
-                        "system" => Role::System,
-                        _ => return Err(A::Error::custom("a role that is not known")),
-                    });
+                    role = Some(speaker(&text)?);
                 }
                 "content" => content = Some(map.next_value::<Blocks>()?.0),
                 _ => drop(map.next_value::<IgnoredAny>()?),
@@ -302,6 +353,15 @@ impl<'de> Visitor<'de> for OneMessage<'_> {
     }
 }
 
+pub(crate) fn speaker<E: Error>(text: &str) -> Result<Role, E> {
+    match text {
+        "user" => Ok(Role::User),
+        "assistant" => Ok(Role::Assistant),
+        "system" => Ok(Role::System),
+        _ => Err(E::custom("a role that is not known")),
+    }
+}
+
 /// Handles of the blocks of a reply, in order.
 ///
 /// # Errors
@@ -312,7 +372,7 @@ pub(crate) fn handles<'a>(
     let mut handles = Vec::new();
     for block in blocks {
         let mut deserializer = serde_json::Deserializer::from_slice(block);
-        handles.push(OneBlock.deserialize(&mut deserializer)?.handle);
+        handles.push(OneBlock.deserialize(&mut deserializer)?.block().handle);
     }
     Ok(handles)
 }

@@ -1,15 +1,18 @@
 //! A request's body, divided into turns and parts by its bytes.
 //!
-//! Nothing is copied and nothing is made canonical here: parts are slices of the body.
+//! Nothing is copied and nothing is made canonical here: parts are slices of the body. The places of
+//! messages and members ([`Layout`]) are read only for a body that is written anew; most are not.
 
 use bytes::Bytes;
 use dormouse_core::block::Block;
-use dormouse_core::json::Text;
 use dormouse_core::models::BytesPerToken;
 use dormouse_core::units::Tokens;
+use dormouse_recognise::{Divided, DividedPart, NotUnderstood, Seen};
+pub(crate) use dormouse_recognise::{PartKind as Kind, Role};
 use memchr::memmem;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Reason that a body is passed on as it is.
@@ -17,46 +20,48 @@ use std::ops::Range;
 pub enum NotDivided {
     /// Not in the shape of the Messages API.
     #[error("the body cannot be divided into messages")]
-    Shape(#[from] serde_json::Error),
+    NotUnderstood(#[from] NotUnderstood),
     /// A member whose meaning depends on the messages' bytes.
     #[error("the request has `{0}`, which refers to its messages")]
     Member(&'static str),
-}
-
-/// Speaker of a turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    User,
-    Assistant,
-    System,
-}
-
-/// Type of a part, as far as the layers differ by it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Text,
-    Thinking,
-    ToolUse,
-    ToolResult,
-    /// The provider's own summary, which must stay where it is.
-    Compaction,
-    Other,
 }
 
 /// One message of the client.
 #[derive(Clone, Debug)]
 pub(crate) struct Turn {
     pub(crate) role: Role,
-    /// The message's bytes.
-    pub(crate) raw: Bytes,
-    /// Place of its content within them.
-    pub(crate) content: Range<usize>,
     /// Indices of its parts.
     pub(crate) parts: Range<usize>,
 }
 
+/// Bytes of one message.
+#[derive(Clone, Debug)]
+pub(crate) struct Span {
+    /// Bytes of the message, as the client sent them.
+    pub(crate) raw: Bytes,
+    /// Place of its content within them.
+    pub(crate) content: Range<usize>,
+}
+
+/// Places of the members that are written anew.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    /// Place of the messages' list.
+    pub(crate) messages: Range<usize>,
+    /// Place of the limit of the answer, and the limit.
+    pub(crate) max_tokens: Option<(Range<usize>, u64)>,
+    pub(crate) system: Option<Range<usize>>,
+    pub(crate) tools: Option<Range<usize>>,
+    /// Messages, one for each turn.
+    pub(crate) spans: Vec<Span>,
+}
+
 /// One content block of the client.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts of a block that do not exclude each other"
+)]
 pub(crate) struct Part {
     pub(crate) kind: Kind,
     /// The block's bytes; those of a plain string are made here.
@@ -66,6 +71,8 @@ pub(crate) struct Part {
     /// Name of a called tool.
     pub(crate) tool: Option<String>,
     pub(crate) is_error: bool,
+    /// True if encoded media stand within: they are not measured by their bytes.
+    has_media: bool,
     /// True if a marker stands on the block or within it.
     pub(crate) is_marked: bool,
     /// True if the API lets a marker stand on it.
@@ -76,10 +83,6 @@ pub(crate) struct Part {
 #[derive(Clone, Debug)]
 pub struct Body {
     pub(crate) bytes: Bytes,
-    /// Place of the messages' list.
-    pub(crate) messages: Range<usize>,
-    /// Place of the limit of the answer.
-    pub(crate) max_tokens: Option<(Range<usize>, u64)>,
     pub(crate) turns: Vec<Turn>,
     pub(crate) parts: Vec<Part>,
     /// Bytes of system prompt and tools.
@@ -96,10 +99,9 @@ pub struct Body {
     pub model: String,
 }
 
+/// The same body, for the places of its members.
 #[derive(Deserialize)]
-struct Wire<'a> {
-    #[serde(borrow, default)]
-    model: Text<'a>,
+struct WireLayout<'a> {
     #[serde(borrow)]
     messages: &'a RawValue,
     #[serde(borrow, default)]
@@ -107,43 +109,19 @@ struct Wire<'a> {
     #[serde(borrow, default)]
     tools: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    cache_control: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     max_tokens: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    thread: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    compaction: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    context_management: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 struct WireTurn<'a> {
-    #[serde(borrow, default)]
-    role: Text<'a>,
     #[serde(borrow)]
     content: &'a RawValue,
 }
 
-#[derive(Deserialize)]
-struct WirePart<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow, default)]
-    id: Text<'a>,
-    #[serde(borrow, default)]
-    tool_use_id: Text<'a>,
-    #[serde(borrow, default)]
-    name: Text<'a>,
-    #[serde(borrow, default)]
-    text: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    is_error: Option<&'a RawValue>,
-}
-
 /// Name of the member that marks a block.
 const MARKER: &[u8] = b"\"cache_control\"";
+/// Name of the encoding of media.
+const MEDIA: &[u8] = b"\"base64\"";
 
 impl Body {
     /// Divides a body.
@@ -151,39 +129,40 @@ impl Body {
     /// # Errors
     /// When the body has no such shape, or is one whose messages must stay as they are.
     pub fn read(bytes: &Bytes) -> Result<Self, NotDivided> {
-        let wire: Wire<'_> = serde_json::from_slice(bytes)?;
+        Self::of(bytes, Seen::divide(bytes)?).1
+    }
+
+    /// The body of a request that was divided, and its digests.
+    pub fn of(bytes: &Bytes, divided: Divided<'_>) -> (Seen, Result<Self, NotDivided>) {
         // A thread's history is the provider's, and so is one that the provider compacts. Its other
         // edits take thinking or results out of whatever prompt they are given.
         let compacts = |edits: &&RawValue| edits.get().contains("\"compact");
         for (name, member) in [
-            ("thread", wire.thread),
-            ("compaction", wire.compaction),
+            ("thread", divided.thread),
+            ("compaction", divided.compaction),
             (
                 "context_management",
-                wire.context_management.filter(compacts),
+                divided.context_management.filter(compacts),
             ),
         ] {
             if member.is_some_and(|member| member.get() != "null") {
-                return Err(NotDivided::Member(name));
+                return (divided.seen, Err(NotDivided::Member(name)));
             }
         }
-        let place = |raw: &RawValue| {
-            let start = raw.get().as_ptr().addr() - bytes.as_ptr().addr();
-            start..start + raw.get().len()
-        };
-        let mut turns = Vec::new();
-        let mut parts = Vec::new();
-        let list: Vec<&RawValue> = serde_json::from_str(wire.messages.get())?;
-        for raw in list {
-            turns.push(turn(bytes, raw, &mut parts)?);
+        let mut turns = Vec::with_capacity(divided.turns.len());
+        let mut parts: Vec<Part> = Vec::with_capacity(divided.seen.len());
+        for turn in divided.turns {
+            let first = parts.len();
+            parts.extend(turn.parts.into_iter().map(|one| part(bytes, one)));
+            turns.push(Turn {
+                role: turn.role,
+                parts: first..parts.len(),
+            });
         }
-        if parts
-            .iter()
-            .any(|part: &Part| part.kind == Kind::Compaction)
-        {
-            return Err(NotDivided::Member("compaction"));
+        if parts.iter().any(|part| part.kind == Kind::Compaction) {
+            return (divided.seen, Err(NotDivided::Member("compaction")));
         }
-        let outside: Vec<&str> = [wire.tools, wire.system]
+        let outside: Vec<&str> = [divided.tools, divided.system]
             .into_iter()
             .flatten()
             .map(RawValue::get)
@@ -192,7 +171,7 @@ impl Body {
             .iter()
             .map(|text| count(text.as_bytes()))
             .sum::<usize>();
-        let automatic = wire
+        let automatic = divided
             .cache_control
             .is_some_and(|marker| marker.get() != "null");
         let marked = parts.iter().rev().find(|part: &&Part| part.is_marked);
@@ -202,23 +181,49 @@ impl Body {
                 .rev()
                 .find_map(|text| marker_in(text.as_bytes()))
         });
-        let limit = wire.max_tokens.and_then(|raw| {
-            let value = raw.get().parse().ok()?;
-            Some((place(raw), value))
-        });
-        Ok(Self {
+        let body = Self {
             bytes: bytes.clone(),
-            messages: place(wire.messages),
-            max_tokens: limit,
             prefix: outside.iter().map(|text| text.len()).sum(),
             markers_outside: in_outside + usize::from(automatic),
             automatic,
             marker,
-            has_tools: wire.tools.is_some_and(|tools| tools.get().len() > 2),
-            model: wire.model.0.unwrap_or_default().into_owned(),
+            has_tools: divided.tools.is_some_and(|tools| tools.get().len() > 2),
+            model: divided.seen.model.clone().unwrap_or_default(),
             turns,
             parts,
-        })
+        };
+        (divided.seen, Ok(body))
+    }
+
+    /// Places of the members; `None` if the body is read otherwise than before.
+    pub(crate) fn layout(&self) -> Option<Layout> {
+        let place = |raw: &RawValue| {
+            let start = raw.get().as_ptr().addr() - self.bytes.as_ptr().addr();
+            start..start + raw.get().len()
+        };
+        let wire: WireLayout<'_> = serde_json::from_slice(&self.bytes).ok()?;
+        let list: Vec<&RawValue> = serde_json::from_str(wire.messages.get()).ok()?;
+        let mut spans = Vec::with_capacity(list.len());
+        for raw in list {
+            let turn: WireTurn<'_> = serde_json::from_str(raw.get()).ok()?;
+            let start = turn.content.get().as_ptr().addr() - raw.get().as_ptr().addr();
+            spans.push(Span {
+                raw: self.bytes.slice_ref(raw.get().as_bytes()),
+                content: start..start + turn.content.get().len(),
+            });
+        }
+        let limit = wire.max_tokens.and_then(|raw| {
+            let value = raw.get().parse().ok()?;
+            Some((place(raw), value))
+        });
+        let layout = Layout {
+            messages: place(wire.messages),
+            max_tokens: limit,
+            system: wire.system.map(place),
+            tools: wire.tools.map(place),
+            spans,
+        };
+        (layout.spans.len() == self.turns.len()).then_some(layout)
     }
 
     /// Number of content blocks.
@@ -266,7 +271,10 @@ impl Body {
 impl Part {
     /// Estimated tokens of the part.
     pub(crate) fn tokens(&self, bytes: BytesPerToken) -> Tokens {
-        tokens_of(&self.raw, bytes)
+        if self.has_media {
+            return tokens_of(&self.raw, bytes);
+        }
+        bytes.text.tokens_of(self.raw.len() as u64)
     }
 
     /// The part as a block: canonical, without markers.
@@ -278,7 +286,7 @@ impl Part {
 /// Estimated tokens of a block's bytes. Images are not measured by their bytes.
 pub(crate) fn tokens_of(raw: &Bytes, bytes: BytesPerToken) -> Tokens {
     let whole = || bytes.text.tokens_of(raw.len() as u64);
-    if memmem::find(raw, b"\"base64\"").is_none() {
+    if memmem::find(raw, MEDIA).is_none() {
         return whole();
     }
     match Block::parse(raw) {
@@ -287,68 +295,25 @@ pub(crate) fn tokens_of(raw: &Bytes, bytes: BytesPerToken) -> Tokens {
     }
 }
 
-fn turn(body: &Bytes, raw: &RawValue, parts: &mut Vec<Part>) -> Result<Turn, serde_json::Error> {
-    let wire: WireTurn<'_> = serde_json::from_str(raw.get())?;
-    let start = wire.content.get().as_ptr().addr() - raw.get().as_ptr().addr();
-    let first = parts.len();
-    let content = wire.content.get();
-    if content.starts_with('"') {
-        parts.push(Part {
-            kind: Kind::Text,
-            raw: format!("{{\"type\":\"text\",\"text\":{content}}}").into(),
-            call: None,
-            tool: None,
-            is_error: false,
-            is_marked: false,
-            takes_marker: content.len() > 2,
-        });
-    } else {
-        let list: Vec<&RawValue> = serde_json::from_str(content)?;
-        for block in list {
-            parts.push(part(body, block)?);
-        }
-    }
-    Ok(Turn {
-        role: match wire.role.0.as_deref() {
-            Some("assistant") => Role::Assistant,
-            Some("system") => Role::System,
-            _ => Role::User,
-        },
-        raw: body.slice_ref(raw.get().as_bytes()),
-        content: start..start + content.len(),
-        parts: first..parts.len(),
-    })
-}
-
-fn part(body: &Bytes, raw: &RawValue) -> Result<Part, serde_json::Error> {
-    let wire: WirePart<'_> = serde_json::from_str(raw.get())?;
-    let kind = match wire.kind.0.as_deref() {
-        Some("text") => Kind::Text,
-        Some("thinking" | "redacted_thinking") => Kind::Thinking,
-        Some("tool_use") => Kind::ToolUse,
-        Some("tool_result") => Kind::ToolResult,
-        Some("compaction") => Kind::Compaction,
-        _ => Kind::Other,
+fn part(body: &Bytes, one: DividedPart<'_>) -> Part {
+    let raw = match one.raw {
+        Cow::Borrowed(raw) => body.slice_ref(raw.as_bytes()),
+        Cow::Owned(raw) => raw.into(),
     };
-    let call = match kind {
-        Kind::ToolUse => wire.id.0,
-        Kind::ToolResult => wire.tool_use_id.0,
-        _ => None,
-    };
-    let is_blank = wire.text.is_none_or(|text| text.get().len() <= 2);
-    Ok(Part {
-        kind,
-        raw: body.slice_ref(raw.get().as_bytes()),
-        call: call.map(std::borrow::Cow::into_owned),
-        tool: wire.name.0.map(std::borrow::Cow::into_owned),
-        is_error: wire.is_error.is_some_and(|flag| flag.get() == "true"),
-        is_marked: memmem::find(raw.get().as_bytes(), MARKER).is_some(),
-        takes_marker: match kind {
-            Kind::Text => !is_blank,
+    Part {
+        kind: one.kind,
+        call: one.call,
+        tool: one.tool,
+        is_error: one.is_error,
+        has_media: memmem::find(&raw, MEDIA).is_some(),
+        is_marked: memmem::find(&raw, MARKER).is_some(),
+        takes_marker: match one.kind {
+            Kind::Text => !one.is_blank,
             Kind::ToolUse | Kind::ToolResult => true,
             Kind::Thinking | Kind::Compaction | Kind::Other => false,
         },
-    })
+        raw,
+    }
 }
 
 /// Number of markers in some JSON. Words that look like one count, too: fewer of ours is safe.

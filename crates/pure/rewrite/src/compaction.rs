@@ -4,9 +4,9 @@
 //! answer and what follows it are no part of it; they stay as they are.
 
 use crate::body::{Body, Kind, Role, Turn};
-use crate::compose::{messages, with_messages};
+use crate::compose::{Edits, messages};
 use crate::line::{Boundary, Line, Sent};
-use crate::markers::place;
+use crate::markers::{Cacheable, place};
 use crate::plan::{Model, Save, Surroundings, estimate, prefix};
 use crate::transcript::transcript;
 use bytes::Bytes;
@@ -61,8 +61,13 @@ pub struct Ask {
 pub struct Compaction {
     /// History that is no longer sent, if the client can open a file.
     pub save: Option<Save>,
-    /// Record to append.
+    /// Record that puts the summary in place of the history.
     pub boundary: Box<Boundary>,
+}
+
+/// Name of the file with the history that a boundary replaces.
+pub fn history_file(upto: usize) -> String {
+    format!("history-{upto:06}.txt")
 }
 
 /// Position from which everything stays beside a summary.
@@ -133,34 +138,23 @@ pub fn ask(
     if line.failures >= BREAKER || answer <= sent.start {
         return Ok(Ask { body: None, cut });
     }
-    let marks = place(body, &sent, line, &[], (answer, true));
+    let cacheable = Cacheable {
+        whole: true,
+        prefix: line.corrected(prefix(body, model.bytes)) >= model.minimum,
+    };
+    let marks = place(body, &sent, line, &[], (answer, cacheable));
     let words = Block::text(&directive(&Part::Whole, &[]));
-    let list = messages(body, &sent, &marks, answer, Some(&words));
+    let layout = body.layout().ok_or(NoCompaction::AllStays)?;
+    let list = messages(body, &layout, &sent, &marks, (answer, Some(&words)));
+    let mut edits = Edits::new(&layout, list);
+    edits.mark_prefix(body, &layout, &marks);
+    if let Some((place, _)) = layout.max_tokens.filter(|(_, limit)| *limit < ANSWER) {
+        edits.put(place, ANSWER.to_string().into_bytes());
+    }
     Ok(Ask {
-        body: Some(with_room(body, &list)),
+        body: Some(edits.apply(&body.bytes)),
         cut,
     })
-}
-
-/// The body with other messages, and room for a summary.
-fn with_room(body: &Body, messages: &[u8]) -> Bytes {
-    let whole = with_messages(body, messages);
-    let Some((place, limit)) = body.max_tokens.clone().filter(|(_, limit)| *limit < ANSWER) else {
-        return whole;
-    };
-    debug_assert!(limit < ANSWER);
-    // Behind the messages the place has moved.
-    let moved = |at: usize| {
-        if at >= body.messages.end {
-            at - body.messages.len() + messages.len()
-        } else {
-            at
-        }
-    };
-    let mut out = whole[..moved(place.start)].to_vec();
-    out.extend_from_slice(ANSWER.to_string().as_bytes());
-    out.extend_from_slice(&whole[moved(place.end)..]);
-    out.into()
 }
 
 /// The boundary of a model's answer.
@@ -251,7 +245,7 @@ fn composed(
             let text = transcript(body, &(sent.start..ask.cut));
             return Ok(Compaction {
                 save: around.folder.map(|_| Save {
-                    file: format!("history-{:06}.txt", ask.cut),
+                    file: history_file(ask.cut),
                     text,
                 }),
                 boundary: Box::new(Boundary {

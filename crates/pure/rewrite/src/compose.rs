@@ -1,20 +1,21 @@
 //! The body that is sent: ours in place of theirs, everything else byte for byte.
 
-use crate::body::{Body, Role, Turn};
+use crate::body::{Body, Layout, Role, Span};
 use crate::line::{Due, Form, Line, Sent};
-use crate::markers::{Mark, Marks, place};
-use crate::plan::{Surroundings, estimate, rates, untouched};
+use crate::markers::{Cacheable, Mark, Marks, place};
+use crate::plan::{Surroundings, estimate, prefix, rates, untouched};
 use bytes::Bytes;
 use dormouse_context::economy::Rates;
 use dormouse_core::block::Block;
 use dormouse_core::units::Tokens;
 use dormouse_recognise::Seen;
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// A body with the facts that its answer is compared with.
 #[derive(Clone, Debug)]
 pub struct Composed {
-    /// Bytes to send.
+    /// Bytes that go to the provider.
     pub body: Bytes,
     /// Layers that made them.
     pub acts: Acts,
@@ -46,7 +47,7 @@ pub enum Act {
 pub struct Acts(Vec<Act>);
 
 impl Acts {
-    /// No layer.
+    /// A prompt that no layer changed.
     pub const NONE: Self = Self(Vec::new());
 
     /// True if this layer acted.
@@ -87,7 +88,12 @@ pub fn compose(
     let bytes = info.bytes_per_token;
     let size = estimate(body, &sent, bytes);
     let is_cacheable = line.corrected(size) >= info.cache_minimum;
-    let marks = place(body, &sent, line, due, (body.len(), is_cacheable));
+    let prefix_is_cacheable = line.corrected(prefix(body, bytes)) >= info.cache_minimum;
+    let cacheable = Cacheable {
+        whole: is_cacheable,
+        prefix: prefix_is_cacheable,
+    };
+    let mut marks = place(body, &sent, line, due, (body.len(), cacheable));
     let form = |form: Form| sent.stand_ins.values().any(|one| one.form == form);
     let acts = [
         (form(Form::Offloaded), Act::Offload),
@@ -96,11 +102,16 @@ pub fn compose(
         (marks.are_ours, Act::Markers),
     ];
     let acts = acts.iter().filter(|(acted, _)| *acted);
-    let acts = Acts(acts.map(|(_, act)| *act).collect());
-    let sent_body = if acts.is_empty() {
-        body.bytes.clone()
+    let mut acts = Acts(acts.map(|(_, act)| *act).collect());
+    let layout = if acts.is_empty() { None } else { body.layout() };
+    let sent_body = if let Some(layout) = layout {
+        let list = messages(body, &layout, &sent, &marks, (body.len(), None));
+        let mut edits = Edits::new(&layout, list);
+        edits.mark_prefix(body, &layout, &marks);
+        edits.apply(&body.bytes)
     } else {
-        with_messages(body, &messages(body, &sent, &marks, body.len(), None))
+        (acts, marks) = (Acts::NONE, Marks::default());
+        body.bytes.clone()
     };
     Composed {
         body: sent_body,
@@ -112,22 +123,82 @@ pub fn compose(
     }
 }
 
-/// The body with other messages.
-pub(crate) fn with_messages(body: &Body, messages: &[u8]) -> Bytes {
-    let mut out = Vec::with_capacity(body.bytes.len() - body.messages.len() + messages.len());
-    out.extend_from_slice(&body.bytes[..body.messages.start]);
-    out.extend_from_slice(messages);
-    out.extend_from_slice(&body.bytes[body.messages.end..]);
-    out.into()
+/// Members of a body that are written anew.
+pub(crate) struct Edits(Vec<(Range<usize>, Vec<u8>)>);
+
+impl Edits {
+    /// Other messages.
+    pub(crate) fn new(layout: &Layout, messages: Vec<u8>) -> Self {
+        Self(vec![(layout.messages.clone(), messages)])
+    }
+
+    /// Other bytes at a place that no other edit touches.
+    pub(crate) fn put(&mut self, place: Range<usize>, bytes: Vec<u8>) {
+        self.0.push((place, bytes));
+    }
+
+    /// A marker behind system prompt and tools, where the markers are to have one.
+    pub(crate) fn mark_prefix(&mut self, body: &Body, layout: &Layout, marks: &Marks) {
+        if !marks.on_prefix {
+            return;
+        }
+        // The system prompt follows the tools, so that its marker covers both.
+        for place in [&layout.system, &layout.tools].into_iter().flatten() {
+            if let Some(member) = last_marked(&body.bytes[place.clone()], &marks.marker) {
+                self.put(place.clone(), member);
+                return;
+            }
+        }
+    }
+
+    /// The body with these edits.
+    pub(crate) fn apply(mut self, bytes: &Bytes) -> Bytes {
+        self.0.sort_by_key(|(place, _)| place.start);
+        let mut out = Vec::with_capacity(bytes.len());
+        let mut at = 0;
+        for (place, written) in &self.0 {
+            out.extend_from_slice(&bytes[at..place.start]);
+            out.extend_from_slice(written);
+            at = place.end;
+        }
+        out.extend_from_slice(&bytes[at..]);
+        out.into()
+    }
+}
+
+/// A system prompt or a list of tools with a marker on its last block; `None` if there is none that
+/// takes it.
+fn last_marked(member: &[u8], marker: &str) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(member.len() + 64);
+    // Two characters are an empty string or list.
+    if member.len() <= 2 {
+        return None;
+    }
+    if member.starts_with(b"\"") {
+        out.extend_from_slice(b"[{\"type\":\"text\",\"text\":");
+        out.extend_from_slice(member);
+    } else {
+        let list = member.strip_suffix(b"]")?.trim_ascii_end();
+        let block = list.strip_suffix(b"}")?;
+        // An object without a member would need no comma.
+        if block.trim_ascii_end().ends_with(b"{") {
+            return None;
+        }
+        out.extend_from_slice(block);
+    }
+    out.extend_from_slice(b",\"cache_control\":");
+    out.extend_from_slice(marker.as_bytes());
+    out.extend_from_slice(b"}]");
+    Some(out)
 }
 
 /// The list of messages that ends before the part `end`, with a text of ours behind it.
 pub(crate) fn messages(
     body: &Body,
+    layout: &Layout,
     sent: &Sent,
     marks: &Marks,
-    end: usize,
-    behind: Option<&Block>,
+    (end, behind): (usize, Option<&Block>),
 ) -> Vec<u8> {
     let mut list = List::default();
     if let Some(boundary) = &sent.boundary {
@@ -140,22 +211,25 @@ pub(crate) fn messages(
         let before = body
             .turns
             .iter()
-            .filter(|turn| turn.parts.end <= sent.start);
-        for turn in before.filter(|turn| turn.role == Role::System) {
-            list.turn(&turn.raw);
+            .zip(&layout.spans)
+            .filter(|(turn, _)| turn.parts.end <= sent.start);
+        for (_, span) in before.filter(|(turn, _)| turn.role == Role::System) {
+            list.turn(&span.raw);
         }
     }
-    let turns = body.turns.iter();
-    for turn in turns.filter(|turn| turn.parts.start >= sent.start && turn.parts.start < end) {
+    let turns = body.turns.iter().zip(&layout.spans);
+    for (turn, span) in
+        turns.filter(|(turn, _)| turn.parts.start >= sent.start && turn.parts.start < end)
+    {
         let own = (turn.parts.start..turn.parts.end).any(|at| changes(body, sent, marks, at));
         if own || list.open == Some(turn.role) {
             for at in turn.parts.clone() {
-                list.member(turn, &part(body, sent, marks, at));
+                list.member((turn.role, span), &part(body, sent, marks, at));
             }
             // Two messages of the client stay two.
             list.end();
         } else {
-            list.turn(&turn.raw);
+            list.turn(&span.raw);
         }
     }
     if let Some(block) = behind {
@@ -247,17 +321,17 @@ impl List {
     }
 
     /// A block of a client's message, whose other members stay.
-    fn member(&mut self, turn: &Turn, block: &[u8]) {
-        if self.open == Some(turn.role) {
+    fn member(&mut self, (role, span): (Role, &Span), block: &[u8]) {
+        if self.open == Some(role) {
             self.out.push(b',');
         } else {
             self.end();
             self.separate();
-            self.out.extend_from_slice(&turn.raw[..turn.content.start]);
+            self.out.extend_from_slice(&span.raw[..span.content.start]);
             self.out.push(b'[');
-            self.open = Some(turn.role);
+            self.open = Some(role);
             self.close = b"]".to_vec();
-            self.close.extend_from_slice(&turn.raw[turn.content.end..]);
+            self.close.extend_from_slice(&span.raw[span.content.end..]);
         }
         self.out.extend_from_slice(block);
     }

@@ -11,7 +11,7 @@ mod rules;
 mod transcript;
 
 pub use body::{Body, NotDivided};
-pub use compaction::{Ask, Compaction, NoCompaction, ask, boundary, without_model};
+pub use compaction::{Ask, Compaction, NoCompaction, ask, boundary, history_file, without_model};
 pub use compose::{Act, Acts, Composed, compose};
 pub use line::{Answered, Boundary, Due, Form, Line, Record, Replaced};
 pub use plan::{Compact, Plan, Save, Surroundings, plan};

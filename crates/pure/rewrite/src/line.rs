@@ -103,11 +103,11 @@ pub struct Answered {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Record {
-    /// A shorter block.
+    /// A block of the client has a shorter form from here on.
     Replaced(Replaced),
-    /// A compaction.
+    /// A summary stands for the history before it.
     Boundary(Box<Boundary>),
-    /// A measurement.
+    /// An answer came, with the usage that its prompt was measured at.
     Answered(Answered),
     /// A summary that a model could not give.
     Failed,
@@ -131,6 +131,8 @@ pub struct Line {
     pub(crate) due: Vec<Due>,
     /// Position of the last marker that was sent.
     pub(crate) marked: Option<usize>,
+    /// Position of the one before: a retry has both, as its first attempt had.
+    pub(crate) marked_before: Option<usize>,
     /// Size in use of the last outlook.
     pub in_use: Option<Tokens>,
 }
@@ -182,7 +184,10 @@ impl Line {
         let many = self.due.len().saturating_sub(MOST_DUE);
         self.due.drain(..many);
         // Answers may come in another order than their requests were sent.
-        self.marked = self.marked.max(marked);
+        if marked > self.marked {
+            self.marked_before = self.marked;
+            self.marked = marked;
+        }
     }
 
     /// Results that are to be distilled and that no answer follows yet: those of a retry.
@@ -199,7 +204,7 @@ impl Line {
         self.last.is_some()
     }
 
-    /// Number of boundaries.
+    /// Number of compactions of this conversation so far.
     pub fn boundaries(&self) -> usize {
         self.boundaries.len()
     }

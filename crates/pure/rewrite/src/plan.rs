@@ -24,7 +24,7 @@ use std::sync::Arc;
 pub struct Surroundings<'a> {
     /// Settings of the layers.
     pub rules: &'a Rules,
-    /// Table of models.
+    /// Windows and prices of the models.
     pub models: &'a Arc<ModelTable>,
     /// Folder of this conversation's files as its client can open it; `None` if it cannot.
     pub folder: Option<&'a str>,
@@ -32,6 +32,8 @@ pub struct Surroundings<'a> {
     pub betas: &'a [String],
     /// Time of the request.
     pub now: Millis,
+    /// True if the upstream has just refused this prompt as too long.
+    pub refused: bool,
 }
 
 /// A text to save before the records that name it.
@@ -39,7 +41,7 @@ pub struct Surroundings<'a> {
 pub struct Save {
     /// Name of the file in the conversation's folder.
     pub file: String,
-    /// Its content.
+    /// Text that the file holds.
     pub text: String,
 }
 
@@ -118,7 +120,7 @@ pub(crate) fn rates(body: &Body, around: &Surroundings<'_>) -> Rates {
     Model::of(body, around).rates
 }
 
-/// Plans one request.
+/// Plans the layers for one request; an empty plan leaves its bytes alone.
 pub fn plan(body: &Body, seen: &Seen, line: &Line, around: &Surroundings<'_>) -> Plan {
     let mut plan = Plan::default();
     // The two readings of one body must agree about its blocks.
@@ -150,13 +152,15 @@ pub fn plan(body: &Body, seen: &Seen, line: &Line, around: &Surroundings<'_>) ->
     plan.in_use = Some(outlook.in_use);
     let verdict = decision(body, line, around, &model, &outlook, used);
     plan.reason(&verdict.1);
-    // A history that was never answered through here may be a side call with a long quotation.
-    if verdict.0 && around.rules.window.auto_compact && line.is_known() {
+    // A history that was never answered through here may be a side call with a long quotation. The
+    // upstream's own word counts for more than our estimate of its window.
+    let is_due = around.refused || (verdict.0 && line.is_known());
+    if is_due && around.rules.window.auto_compact {
         match compaction::cut(body, &sent, outlook.tail(), &model) {
             Ok(_) => {
                 plan.compact = Some(Compact {
                     tail: outlook.tail(),
-                    forced: used >= model.thresholds.autocompact_target,
+                    forced: around.refused || used >= model.thresholds.autocompact_target,
                 });
             }
             Err(why) => plan.reason(&why.to_string()),

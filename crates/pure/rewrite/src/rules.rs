@@ -62,11 +62,11 @@ impl Rules {
 /// Purpose of a client's tool, as far as its name tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tool {
-    /// Runs commands.
+    /// Runs commands in a shell.
     Shell,
     /// Shows a file, which is a file already.
     Read,
-    /// Searches files.
+    /// Searches the contents or names of files.
     Search,
     Other,
 }

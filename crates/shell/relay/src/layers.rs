@@ -10,13 +10,14 @@
 //! Decisions and bytes (`dormouse-rewrite`), files (`lines`), sockets (the door).
 
 use crate::lines::{Lines, Slot};
+use crate::sweep::Swept;
 use bytes::Bytes;
 use dormouse_core::models::ModelTable;
 use dormouse_core::settings::Settings;
 use dormouse_core::units::{Millis, Tokens};
 use dormouse_core::usage::TokenUsage;
 use dormouse_model::anthropic::Observed;
-use dormouse_recognise::{Recognised, Relation, Seen};
+use dormouse_recognise::{Chain, Recognised, Relation, Seen};
 use dormouse_rewrite::{
     Acts, Answered, Ask, Body, Compaction, Composed, Due, Plan, Record, Rules, Surroundings, ask,
     boundary, compose, plan, without_model,
@@ -43,7 +44,7 @@ pub struct Rewrites {
     pub offloaded: u64,
     /// Results that became shorter once they were answered.
     pub distilled: u64,
-    /// Boundaries.
+    /// Histories that gave way to a summary.
     pub compacted: u64,
     /// Plans that were given up because the disk took nothing.
     pub unsaved: u64,
@@ -52,9 +53,9 @@ pub struct Rewrites {
 /// The layers. See the module documentation.
 #[derive(Debug)]
 pub struct Layers {
-    lines: Lines,
-    rules: Rules,
-    models: Arc<ModelTable>,
+    pub(crate) lines: Lines,
+    pub(crate) rules: Rules,
+    pub(crate) models: Arc<ModelTable>,
     counts: Counts,
 }
 
@@ -67,12 +68,14 @@ pub struct Facts {
     pub betas: Vec<String>,
     /// Time of its arrival.
     pub now: Millis,
+    /// True if the upstream has just refused its prompt as too long.
+    pub refused: bool,
 }
 
 /// The next step of a request.
 #[derive(Debug)]
 pub enum Step {
-    /// Send this.
+    /// The body is ready to go upstream.
     Send(Box<Prepared>),
     /// Ask this upstream first.
     Ask(Box<Task>, Bytes),
@@ -81,7 +84,7 @@ pub enum Step {
 /// A body to send, with everything its answer is compared with.
 #[derive(Debug)]
 pub struct Prepared {
-    /// Bytes to send.
+    /// Bytes that go upstream.
     pub body: Bytes,
     /// Layers that made them.
     pub acts: Acts,
@@ -191,6 +194,37 @@ struct Request {
     _turn: OwnedSemaphorePermit,
 }
 
+/// A conversation whose turn is not taken yet.
+#[derive(Debug)]
+pub struct Seat {
+    pub(crate) slot: Arc<Slot>,
+}
+
+impl Seat {
+    /// Takes the turn if no other request has it.
+    ///
+    /// # Errors
+    /// Gives the seat back while another request of the conversation is planned.
+    pub fn try_take(self) -> Result<Turn, Self> {
+        match Arc::clone(&self.slot.turn).try_acquire_owned() {
+            Ok(permit) => Ok(Turn {
+                slot: self.slot,
+                permit,
+            }),
+            Err(_) => Err(self),
+        }
+    }
+
+    /// Waits for the turn.
+    pub async fn take(self) -> Option<Turn> {
+        let permit = Arc::clone(&self.slot.turn).acquire_owned().await.ok()?;
+        Some(Turn {
+            slot: self.slot,
+            permit,
+        })
+    }
+}
+
 /// A turn in one conversation.
 #[derive(Debug)]
 pub struct Turn {
@@ -214,6 +248,18 @@ impl Layers {
         }
     }
 
+    /// Removes files that no conversation needs, and conversations that were silent for so many days.
+    ///
+    /// # Errors
+    /// When a folder cannot be read or a file not removed.
+    pub fn sweep(&self, now: Millis, days: Option<u64>) -> Result<Swept, FileError> {
+        let swept = self.lines.sweep(now, days);
+        let swept =
+            swept.inspect_err(|error| tracing::warn!(%error, "files of the layers stay"))?;
+        tracing::info!(?swept, "swept");
+        Ok(swept)
+    }
+
     /// Rewrites since the start.
     pub fn rewrites(&self) -> Rewrites {
         let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
@@ -225,31 +271,22 @@ impl Layers {
         }
     }
 
-    /// Waits for a turn in a conversation; `None` if its line cannot be read.
-    pub async fn turn(self: &Arc<Self>, recognised: &Recognised) -> Option<Turn> {
-        let (layers, conversation) = (Arc::clone(self), recognised.conversation);
-        let opening = tokio::task::spawn_blocking(move || layers.lines.open(conversation));
-        let slot = opening.await.ok()?.ok()?;
-        let permit = Arc::clone(&slot.turn).acquire_owned().await.ok()?;
-        Some(Turn { slot, permit })
+    /// The conversation of a request; `None` if its line cannot be read. Reads a file, so it belongs
+    /// on a thread that may block.
+    pub fn open(&self, conversation: Chain) -> Option<Seat> {
+        let opened = self.lines.open(conversation);
+        let opened = opened.inspect_err(|error| tracing::warn!(%error, "a line cannot be read"));
+        Some(Seat { slot: opened.ok()? })
     }
 
-    /// Plans a request and writes its body. Reads and hashes it, so it belongs on a thread that may
-    /// block.
+    /// Plans a request and writes its body. Belongs on a thread that may block.
     pub fn prepare(
         self: &Arc<Self>,
         turn: Turn,
-        bytes: &Bytes,
+        body: Body,
         (seen, recognised): (Arc<Seen>, &Recognised),
         facts: Facts,
     ) -> Step {
-        let body = match Body::read(bytes) {
-            Ok(body) => body,
-            Err(why) => {
-                tracing::debug!(%why, "passed on as it is");
-                return Step::Send(Box::new(Prepared::untouched(bytes.clone())));
-            }
-        };
         let results = self.lines.results(turn.slot.conversation);
         let request = Request {
             layers: Arc::clone(self),
@@ -272,6 +309,7 @@ impl Request {
             folder: self.folder.as_deref(),
             betas: &self.facts.betas,
             now: self.facts.now,
+            refused: self.facts.refused,
         }
     }
 

@@ -8,10 +8,10 @@
 //! The meaning of records: `dormouse-rewrite`.
 
 use dormouse_recognise::Chain;
-use dormouse_rewrite::{Line, Record, Save};
+use dormouse_rewrite::{Line, Record, Save, history_file};
 use dormouse_system::{Access, FileError, Files};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
@@ -49,8 +49,8 @@ impl Slot {
 /// All lines of a gateway.
 #[derive(Debug)]
 pub(crate) struct Lines {
-    files: Arc<dyn Files>,
-    folder: PathBuf,
+    pub(crate) files: Arc<dyn Files>,
+    pub(crate) folder: PathBuf,
     held: Mutex<HashMap<Chain, (u64, Arc<Slot>)>>,
 }
 
@@ -63,7 +63,7 @@ impl Lines {
         }
     }
 
-    fn file(&self, conversation: Chain) -> PathBuf {
+    pub(crate) fn file(&self, conversation: Chain) -> PathBuf {
         self.folder
             .join("lines")
             .join(format!("{conversation}.jsonl"))
@@ -119,18 +119,41 @@ impl Lines {
 
     fn read(&self, conversation: Chain) -> Result<Line, FileError> {
         let mut line = Line::default();
+        for record in self.records(conversation)? {
+            line.apply(record);
+        }
+        Ok(line)
+    }
+
+    /// Names of the files that a conversation's records name.
+    pub(crate) fn named(&self, conversation: Chain) -> Result<HashSet<String>, FileError> {
+        let records = self.records(conversation)?;
+        let files = records.iter().filter_map(|record| match record {
+            Record::Replaced(one) => Some(one.file.clone()),
+            Record::Boundary(boundary) => Some(history_file(boundary.upto)),
+            Record::Answered(_) | Record::Failed => None,
+        });
+        Ok(files.collect())
+    }
+
+    /// Lets go of a line that is not in use.
+    pub(crate) fn forget(&self, conversation: Chain) {
+        self.held().remove(&conversation);
+    }
+
+    fn records(&self, conversation: Chain) -> Result<Vec<Record>, FileError> {
+        let mut records = Vec::new();
         match self.files.read(&self.file(conversation), LONGEST) {
             Ok(bytes) => {
                 // A line that a crash cut off is none.
                 let lines = bytes.split(|byte| *byte == b'\n');
-                for stored in lines.filter_map(|text| serde_json::from_slice::<Stored>(text).ok()) {
-                    line.apply(stored.record);
-                }
+                let stored = lines.filter_map(|text| serde_json::from_slice::<Stored>(text).ok());
+                records.extend(stored.map(|stored| stored.record));
             }
             Err(error) if error.not_found() => {}
             Err(error) => return Err(error),
         }
-        Ok(line)
+        Ok(records)
     }
 
     /// Saves texts and appends records, and returns when all of it is on disk.

@@ -16,7 +16,7 @@ use dormouse_core::models::ModelTable;
 use dormouse_core::units::Millis;
 use dormouse_core::usage::{TokenUsage, Usd};
 use dormouse_model::anthropic::Observed;
-use dormouse_recognise::{Caller, Footprint, Recognised, Recogniser, Seen};
+use dormouse_recognise::{Caller, Chain, Footprint, Recognised, Recogniser, Seen};
 use dormouse_system::{Access, System};
 use std::fmt;
 use std::path::Path;
@@ -45,7 +45,7 @@ impl fmt::Debug for Relay {
 }
 
 /// A request that was read, understood or not.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Recognition {
     seen: Option<(Arc<Seen>, Recognised)>,
 }
@@ -142,6 +142,11 @@ impl Relay {
         Recognition { seen }
     }
 
+    /// The conversation that a request belongs to, if it is known. Nothing is kept of the request.
+    pub fn find(&self, caller: &Caller, seen: &Seen) -> Option<Chain> {
+        lock(&self.recogniser).find(caller, seen)
+    }
+
     /// Books an exchange that has ended, and returns its entry.
     pub fn book(
         &self,
@@ -202,18 +207,25 @@ impl Relay {
     }
 }
 
-/// Cost of an entry by a table of models.
+/// Cost of an entry by a table of models. A question of the gateway's own costs also where its client
+/// left before the request itself was sent.
 pub(crate) fn cost(models: &ModelTable, entry: &Entry) -> Option<Usd> {
-    let usage = entry.usage?;
     let info = models.lookup(entry.model.as_deref()?).info;
-    let beside = entry.beside.map(|beside| info.cost(&beside));
-    Some(info.cost(&usage)? + beside.flatten().unwrap_or(Usd::ZERO))
+    let beside = entry.beside.and_then(|beside| info.cost(&beside));
+    match entry.usage {
+        Some(usage) => Some(info.cost(&usage)? + beside.unwrap_or(Usd::ZERO)),
+        None => beside,
+    }
 }
 
 /// Cost that an entry would have had untouched by the layers.
 pub(crate) fn cost_untouched(models: &ModelTable, entry: &Entry) -> Option<Usd> {
     let Some(untouched) = entry.untouched else {
-        return cost(models, entry);
+        let own = Entry {
+            beside: None,
+            ..entry.clone()
+        };
+        return cost(models, &own);
     };
     models.lookup(entry.model.as_deref()?).info.cost(&untouched)
 }

@@ -18,7 +18,7 @@ pub struct BookReport {
     /// Sums over everything that was booked.
     #[serde(flatten)]
     pub all: Sums,
-    /// Number of conversations.
+    /// Number of conversations that were booked.
     pub conversation_count: u64,
     /// Requests by relation; those not understood stand under `not_understood`.
     pub relations: BTreeMap<String, u64>,
@@ -28,7 +28,7 @@ pub struct BookReport {
     pub skipped_lines: u64,
 }
 
-/// Sums over requests.
+/// Figures summed over requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Sums {
     /// Requests that were passed on.
@@ -53,15 +53,15 @@ pub struct Sums {
     usage: TokenUsage,
 }
 
-/// One conversation.
+/// Figures of one conversation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ConversationFigures {
     /// Id of the conversation.
     pub conversation: Chain,
-    /// Its sums.
+    /// Sums over its own requests.
     #[serde(flatten)]
     pub sums: Sums,
-    /// Models that answered.
+    /// Models that answered in it.
     pub models: BTreeSet<String>,
     /// Times at which it was retried, branched or edited.
     pub disturbed: u64,
@@ -80,6 +80,8 @@ impl Sums {
         self.failed += u64::from(!whole);
         let Some(usage) = entry.usage else {
             self.unpriced += u64::from(whole);
+            self.usage += entry.beside.unwrap_or_default();
+            self.cost_usd += cost(models, entry).unwrap_or(Usd::ZERO);
             return;
         };
         self.usage += usage + entry.beside.unwrap_or_default();

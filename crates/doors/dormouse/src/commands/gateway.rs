@@ -11,6 +11,7 @@ use crate::output::{Line, Out, Report, Role};
 use dormouse_core::settings::keys;
 use dormouse_gateway::{ClientKeys, Gateway, Limits, Server, Upstream, serve};
 use dormouse_relay::{BookError, Layers, Relay, folder};
+use dormouse_system::Clock;
 use serde::Serialize;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -112,7 +113,9 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     .map_err(|error| UserError::of(Exit::Unsuitable, &error))?;
     let keys = args.client_keys.as_deref();
     let keys = keys.map(|path| client_keys(path, app)).transpose()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    // One thread for all connections: a piece passes without a change of threads, which takes longer
+    // than passing it. Reading and hashing bodies has threads of its own.
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| UserError::of(Exit::Unexpected, &error))?;
@@ -122,9 +125,15 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         let relay = Relay::open(&app.system, &folder, host.models());
         let layers = Layers::new(&app.system, &folder, host.models(), &settings);
         let relay = Arc::new(relay.map_err(book_failure)?);
+        let layers = (args.layers == LayersArg::On).then(|| Arc::new(layers));
+        if let Some(layers) = &layers {
+            let clock = Arc::clone(&app.system.clock);
+            let days = settings.get(keys::RETENTION_DAYS);
+            tokio::spawn(sweep_daily(Arc::clone(layers), clock, days));
+        }
         let gateway = Gateway {
             relay: Arc::clone(&relay),
-            layers: (args.layers == LayersArg::On).then(|| Arc::new(layers)),
+            layers,
             upstream,
             keys,
             upstream_key: app.system.env.text("ANTHROPIC_API_KEY"),
@@ -140,6 +149,18 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         interrupted(server).await;
         Ok(())
     })
+}
+
+/// Removes files of the layers that nothing needs, now and once a day.
+async fn sweep_daily(layers: Arc<Layers>, clock: Arc<dyn Clock>, days: Option<u64>) {
+    let mut daily = tokio::time::interval(Duration::from_hours(24));
+    loop {
+        daily.tick().await;
+        let (layers, now) = (Arc::clone(&layers), clock.now());
+        let swept = tokio::task::spawn_blocking(move || layers.sweep(now, days));
+        // Whatever failed is tried again tomorrow; the files harm no request.
+        drop(swept.await);
+    }
 }
 
 async fn listen(address: &str, has_keys: bool) -> Result<TcpListener, Failure> {

@@ -6,6 +6,7 @@ use dormouse_system::{Files as _, RealFiles};
 use dormouse_testkit::processes::until;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
@@ -161,6 +162,56 @@ fn rewrites(machine: &Machine) -> usize {
         conversations += usize::from(!places.is_empty());
     }
     conversations
+}
+
+/// A figure of a process in bytes and the number of its open files, as Linux tells them.
+#[expect(clippy::disallowed_methods, reason = "a test asks the system")]
+fn process(id: u32) -> Option<(usize, usize)> {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS"))?;
+    let kilobytes: usize = line.split_whitespace().nth(1)?.parse().ok()?;
+    let files = std::fs::read_dir(format!("/proc/{id}/fd")).ok()?.count();
+    Some((kilobytes * 1024, files))
+}
+
+#[test]
+fn two_thousand_idle_conversations_behind_layers_fit_a_small_process() {
+    // 200 messages are 100 requests.
+    const CONVERSATIONS: u128 = 2_000;
+    const REQUESTS: u128 = 100;
+    // More than the lines that are held in memory.
+    const SPEAKING: usize = 100;
+    let machine = Machine::new(&[]);
+    let mut book = String::new();
+    for at in 0..CONVERSATIONS * REQUESTS {
+        let spread = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
+        let chain = |nth: u128| (at * 4 + nth).wrapping_mul(spread);
+        let conversation = (at / REQUESTS + 1).wrapping_mul(spread);
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            book,
+            r#"{{"v":1,"at":1767225600000,"request":"req_{at}","client":"0badcafe","conversation":"{conversation:032x}","tip":"{:032x}","bare":"{:032x}","session":"{conversation:032x}","reply":"{:032x}","relation":"continues","known":100,"blocks":102,"model":"claude-sonnet-4-5","status":200,"ended":"whole","ms":900,"sent":100000,"received":2000}}"#,
+            chain(1),
+            chain(2),
+            chain(3)
+        );
+    }
+    machine.write(".dormouse/gateway/requests-2026-01-01.jsonl", &book);
+    drop(book);
+    let sim = Running::new(&machine, "");
+    let gateway = Gateway::start(&machine, sim.address());
+    for conversation in 0..SPEAKING {
+        let status = ask(&gateway.address, conversation, 2);
+        assert_eq!(status.as_deref(), Some("HTTP/1.1 200 OK"), "{conversation}");
+    }
+    let Some((bytes, files)) = process(gateway.child.id()) else {
+        println!("skipped: this system does not tell a process's memory");
+        return;
+    };
+    println!("{} MB, {files} files", bytes / 1_000_000);
+    assert_eq!(rewrites(&machine), SPEAKING);
+    assert!(bytes <= 100 * 1024 * 1024, "{bytes} bytes");
+    assert!(files <= 64, "{files} open files");
 }
 
 #[test]

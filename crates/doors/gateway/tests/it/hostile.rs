@@ -235,6 +235,8 @@ async fn too_many_at_once_are_told_to_come_again() {
             &upstream.url(),
             Options {
                 limits,
+                // Bodies are held only where layers read them.
+                layers: limits.bodies == 1024,
                 ..Options::default()
             },
         )

@@ -206,7 +206,7 @@ fn output(lines: usize, seed: usize) -> String {
 }
 
 /// A history of shell calls with results of these lengths.
-fn history(lengths: &[usize]) -> Value {
+pub(crate) fn history(lengths: &[usize]) -> Value {
     let mut messages = vec![json!({"role": "user", "content": "begin"})];
     for (at, lines) in lengths.iter().enumerate() {
         let id = format!("toolu_{at}");
@@ -218,6 +218,17 @@ fn history(lengths: &[usize]) -> Value {
     json!({"model": "claude-sonnet-4-5", "max_tokens": 64, "stream": true, "messages": messages,
         "system": "Be careful. ".repeat(800), "odd": {"kept": [1, null]},
         "tools": [{"name": "Bash", "input_schema": {"type": "object"}}]})
+}
+
+/// Puts a file in place of a folder, as a disk that takes nothing more.
+#[expect(clippy::disallowed_methods, reason = "a test takes a folder away")]
+pub(crate) fn put_in_the_way(path: &std::path::Path) {
+    if RealFiles.list(path).is_ok() {
+        std::fs::rename(path, path.with_extension("away")).unwrap();
+    }
+    RealFiles
+        .replace(path, b"in the way", Access::Private)
+        .unwrap();
 }
 
 const LENGTHS: [usize; 7] = [10, 1_500, 150, 10, 150, 10, 10];
@@ -305,10 +316,7 @@ async fn a_disk_that_takes_nothing_costs_the_rewrite_and_nothing_else() {
     let home = Arc::new(TempDir::new().unwrap());
     // Folders that cannot be made, as on a full disk; the book beside them goes on.
     for name in ["results", "lines"] {
-        let path = home.path().join(name);
-        RealFiles
-            .replace(&path, b"in the way", Access::Private)
-            .unwrap();
+        put_in_the_way(&home.path().join(name));
     }
     let gateway = Running::with(&upstream.url(), on(Some(Arc::clone(&home)))).await;
     for turns in 0..=LENGTHS.len() {

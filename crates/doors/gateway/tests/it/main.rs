@@ -9,8 +9,12 @@ mod hostile;
 #[cfg(test)]
 mod kit;
 #[cfg(test)]
+mod layered_faults;
+#[cfg(test)]
 mod layers;
 #[cfg(test)]
 mod many;
+#[cfg(test)]
+mod own_requests;
 #[cfg(test)]
 mod transparent;

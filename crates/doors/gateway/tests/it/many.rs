@@ -1,11 +1,13 @@
 //! Many at once: no stream gets a byte of another, and none loses one.
 
-use crate::kit::{Message, Pieces, Recorder, Running, Speaks, history, post, send, streamed};
+use crate::kit::{
+    Message, Options, Pieces, Recorder, Running, Speaks, history, post, send, streamed,
+};
 use bytes::Bytes;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-/// Streams at once.
+/// Streams that run at once.
 const STREAMS: usize = 200;
 /// Pieces of each, sent one by one.
 const PIECES: usize = 50;
@@ -18,6 +20,15 @@ fn piece(stream: &str, nth: usize) -> Bytes {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_hundred_streams_at_once_are_whole() {
+    streams(false).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_hundred_streams_at_once_are_whole_behind_layers() {
+    streams(true).await;
+}
+
+async fn streams(layers: bool) {
     let upstream = Recorder::start(|message: &Message| {
         let stream = message.header("x-stream").to_owned();
         let (writer, pieces) = Pieces::new();
@@ -31,7 +42,11 @@ async fn two_hundred_streams_at_once_are_whole() {
         streamed(pieces)
     });
     let upstream = upstream.await;
-    let gateway = Running::before(&upstream.url()).await;
+    let options = Options {
+        layers,
+        ..Options::default()
+    };
+    let gateway = Running::with(&upstream.url(), options).await;
     let mut clients = tokio::task::JoinSet::new();
     for stream in 0..STREAMS {
         let url = gateway.url();

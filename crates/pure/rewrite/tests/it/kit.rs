@@ -166,6 +166,7 @@ impl Gateway {
             folder: self.local.then_some(FOLDER),
             betas: &[],
             now: Millis(2_000),
+            refused: false,
         };
         let body = Body::read(bytes).unwrap();
         let seen = Seen::read(bytes).unwrap();

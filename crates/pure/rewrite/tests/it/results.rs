@@ -152,7 +152,9 @@ fn a_client_without_markers_gets_some() {
         client.round("Bash", &output(10, at));
         let passed = gateway.pass(&bare(&client));
         assert!(passed.composed.acts.has(Act::Markers));
-        assert_eq!(markers(&passed.json()), if at == 0 { 1 } else { 2 });
+        assert_eq!(markers(&passed.json()), if at == 0 { 2 } else { 3 });
+        // One stands behind system prompt and tools, for the client's next conversation.
+        assert!(passed.json()["system"][0]["cache_control"].is_object());
         sent.push(passed.messages());
     }
     assert_cached(&sent);

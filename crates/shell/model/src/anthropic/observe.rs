@@ -18,7 +18,7 @@ const LONGEST_WHOLE: usize = 16 * 1024 * 1024;
 /// Facts of a reply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observed {
-    /// Model that answered.
+    /// Model that answered, by its own word.
     pub model: Arc<str>,
     /// Content blocks that arrived whole.
     pub blocks: Vec<Block>,

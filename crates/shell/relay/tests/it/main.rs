@@ -2,3 +2,5 @@
 
 #[cfg(test)]
 mod book;
+#[cfg(test)]
+mod sweep;
