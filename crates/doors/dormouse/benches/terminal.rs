@@ -28,7 +28,7 @@ const MESSAGES: usize = 5_000;
 const LINES: usize = 10_000;
 /// Keys that are typed into the stream.
 const KEYS: usize = 120;
-/// Time without input.
+/// Time without input in which wake-ups are counted.
 const IDLE: Duration = Duration::from_secs(20);
 /// End of an update.
 const FRAME: &[u8] = b"\x1b[?2026l";
@@ -40,16 +40,29 @@ fn main() {
     let answer: Vec<String> = (0..LINES).map(|line| format!("l{line:05}")).collect();
     let mut provider = Provider(provider(&home, &answer.join("\n")));
     let url = listening(&mut provider.0);
-    let mut starts: Vec<Duration> = (0..STARTS).map(|_| start(&home, None, &[])).collect();
-    report("start to first frame, no model", &mut starts);
-    let mut starts: Vec<Duration> = (0..STARTS).map(|_| start(&home, Some(&url), &[])).collect();
-    report("start to first frame, with a model", &mut starts);
     let session = long_session(&home);
     let resume = ["--resume", session.as_str()];
-    let mut starts: Vec<Duration> = (0..STARTS)
-        .map(|_| start(&home, Some(&url), &resume))
-        .collect();
-    report("5,000 messages to first frame", &mut starts);
+    let last = format!("Part {} counts.", MESSAGES - 1);
+    let marks = [
+        ("first frame, no model", None, &[][..], FRAME),
+        ("first frame, with a model", Some(&*url), &[], FRAME),
+        ("agent is open", Some(&*url), &[], b"ask mode"),
+        ("first frame of 5,000 messages", Some(&*url), &resume, FRAME),
+        (
+            "their end on the screen",
+            Some(&*url),
+            &resume,
+            last.as_bytes(),
+        ),
+        ("their session is open", Some(&*url), &resume, b"ask mode"),
+    ];
+    for (what, url, arguments, mark) in marks {
+        let starts = (0..STARTS).map(|_| start(&home, url, arguments, mark));
+        report(
+            &format!("start to: {what}"),
+            &mut starts.collect::<Vec<_>>(),
+        );
+    }
     stream(&home, &url);
 }
 
@@ -116,11 +129,11 @@ fn open(home: &Path, url: Option<&str>, arguments: &[&str]) -> Pty {
     )
 }
 
-/// Time from the start of the process to the end of its first frame.
-fn start(home: &Path, url: Option<&str>, arguments: &[&str]) -> Duration {
+/// Time from the start of the process until it has written a mark.
+fn start(home: &Path, url: Option<&str>, arguments: &[&str], mark: &[u8]) -> Duration {
     let begun = Instant::now();
     let mut pty = open(home, url, arguments);
-    while !has(&pty, FRAME) {
+    while !has(&pty, mark) {
         assert!(begun.elapsed() < Duration::from_secs(30), "{pty:?}");
         thread::sleep(Duration::from_micros(300));
     }

@@ -2,12 +2,13 @@
 
 use crate::captured::Captured;
 use crate::cli::{Cli, Early};
-use crate::commands::{self, hook};
+use crate::commands;
+use crate::commands::hook::{self, HookCommand, HookLine};
 use crate::error::{Exit, Failure, Outcome, UserError};
 use crate::help;
 use crate::output::{Format, Out, Report, Terminal, printable_lines};
 use crate::remark::words;
-use clap::{CommandFactory as _, FromArgMatches as _};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser as _};
 use dormouse_config::Update;
 use dormouse_core::models::ModelTable;
 use dormouse_core::show;
@@ -318,8 +319,24 @@ fn attend(
     let stdout = Box::new(std::io::BufWriter::new(std::io::stdout()));
     let out = Out::new(stdout, Box::new(std::io::sink()), terminal, format);
     let out = out.at(system.clock.now());
-    let _ended = panic::catch_unwind(AssertUnwindSafe(|| run(system, out, arguments)));
+    let _ended = panic::catch_unwind(AssertUnwindSafe(|| {
+        match HookLine::try_parse_from(&arguments) {
+            Ok(line) => answer(system, out, &line),
+            // Help, or arguments that are not understood: the parser of all commands knows.
+            Err(_) => drop(run(system, out, arguments)),
+        }
+    }));
     ExitCode::SUCCESS
+}
+
+/// Answers a hook. Remarks have no reader.
+fn answer(system: System, out: Out, line: &HookLine) {
+    let mut app = App::on(system, out, line.globals.settings());
+    drop(crate::trace::start(&app.system));
+    let HookCommand::Hook(args) = &line.command;
+    if hook::run(args, &mut app).is_ok() {
+        drop(app.out.flush());
+    }
 }
 
 fn run(system: System, mut out: Out, arguments: Vec<OsString>) -> Exit {

@@ -9,7 +9,7 @@ use crate::cell::Cell;
 use crate::markdown::{Block, Reader};
 use std::collections::VecDeque;
 
-/// Answer under way.
+/// Answer whose pieces arrive, and the sources they are compared with.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Answer {
     /// Text block whose pieces arrive.

@@ -48,6 +48,7 @@ impl Serving {
             Effect::Notify(text) => self.to_terminal(&format!("\u{1b}]9;{text}\u{7}"))?,
             Effect::Redraw => self.screen.redraw(),
             Effect::Suspend => self.suspend()?,
+            Effect::Compose(text) => self.compose(text)?,
             Effect::Exit => self.end_scene()?,
             Effect::Shot(name) => {
                 if let Some(recorder) = &mut self.recorder {
@@ -58,6 +59,7 @@ impl Serving {
             Effect::ReadGauge
             | Effect::ReadKept
             | Effect::ReadPanel { .. }
+            | Effect::FindFiles(_)
             | Effect::Act(_)
             | Effect::Open(_) => self.ask_services(effect),
         }
@@ -70,7 +72,7 @@ impl Serving {
         let services = Arc::clone(&self.on.services);
         match (effect, session) {
             (Effect::ReadGauge, Some(session)) => {
-                let gauge = services.gauge(session);
+                let gauge = services.gauge(session, self.on.model.talks_to.clone());
                 self.reply(async move { gauge.await.map(Input::Gauge) });
             }
             (Effect::ReadKept, Some(session)) => {
@@ -85,6 +87,13 @@ impl Serving {
                 self.reply(async move {
                     let found = found.await;
                     Some(Input::Panel { kind, found })
+                });
+            }
+            (Effect::FindFiles(begun), _) => {
+                let found = services.files(begun.clone());
+                self.reply(async move {
+                    let found = found.await;
+                    Some(Input::Files { begun, found })
                 });
             }
             (Effect::Act(lines), _) => {

@@ -32,7 +32,7 @@ pub enum Cell {
     },
     /// Question about a call, with the change it would make.
     Asked {
-        /// The question.
+        /// Words of the question, as they were shown.
         question: String,
         /// Change as a diff; empty if there is none.
         diff: Vec<Line>,
@@ -43,9 +43,9 @@ pub enum Cell {
     Warning(String),
     /// Text that a command of the person printed.
     Output {
-        /// The command.
+        /// Command line as the person typed it.
         title: String,
-        /// Text as printed.
+        /// Text that the command printed.
         text: String,
         /// True if it failed.
         failed: bool,
@@ -57,7 +57,7 @@ pub enum Cell {
         /// Text of the explanation.
         text: String,
     },
-    /// The first lines.
+    /// Lines at the top of a new screen: program, folder, model.
     Banner(Vec<Line>),
 }
 

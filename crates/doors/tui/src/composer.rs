@@ -80,14 +80,32 @@ impl Composer {
         }
     }
 
-    /// Replaces the text.
+    /// Replaces the draft, its pasted parts too; the cursor goes to the end.
     pub(crate) fn set(&mut self, text: &str) {
         self.text = own(text);
         self.chips.clear();
         self.cursor = self.text.len();
     }
 
-    fn whole(&self) -> String {
+    /// The word before the cursor, if it begins with a sign; without the sign.
+    pub(crate) fn begun(&self, sign: char) -> Option<&str> {
+        let before = &self.text[..self.cursor];
+        before
+            .rsplit(char::is_whitespace)
+            .next()?
+            .strip_prefix(sign)
+    }
+
+    /// Puts a text in place of the word before the cursor.
+    pub(crate) fn finish_word(&mut self, text: &str) {
+        let before = &self.text[..self.cursor];
+        let word = before.rsplit(char::is_whitespace).next();
+        self.cut(self.cursor - word.map_or(0, str::len), self.cursor);
+        self.insert(text);
+    }
+
+    /// Text with its pastes.
+    pub(crate) fn whole(&self) -> String {
         let mut whole = String::new();
         for character in self.text.chars() {
             match chip(character) {

@@ -54,7 +54,7 @@ pub(crate) enum Choice {
     Number(usize),
     /// An option is ticked.
     Tick,
-    /// Yes, this once.
+    /// Yes, for this one call.
     Yes,
     /// Yes, until the agent ends.
     Session,

@@ -206,7 +206,9 @@ impl Model {
             self.gauge = None;
         }
         self.session = Some(opened);
-        vec![Effect::ReadGauge]
+        let mut effects = vec![Effect::ReadGauge];
+        effects.extend(self.release());
+        effects
     }
 
     fn begin_turn(&mut self) {

@@ -1,8 +1,9 @@
 //! Inputs from outside: keys, lines, sizes, signals.
 
 use crate::model::Input;
-use crossterm::event;
+use crossterm::event::{self, KeyCode, KeyModifiers};
 use std::io::{self, BufRead as _};
+use std::sync::mpsc::Receiver;
 use tokio::sync::mpsc;
 
 /// Columns and rows of the terminal; those of the oldest where it does not say.
@@ -11,8 +12,18 @@ pub(crate) fn size() -> (usize, usize) {
     (usize::from(columns).max(8), usize::from(rows).max(4))
 }
 
-/// Passes keys on until the terminal or the screen is gone; blocks.
-pub(crate) fn read_keys(keys: &mpsc::Sender<Input>) {
+/// True for the key that may give the terminal to an editor: no further one is read until it was
+/// carried out, because they would be the editor's.
+pub(crate) fn waits_behind(input: &Input) -> bool {
+    let Input::Key(key) = input else {
+        return false;
+    };
+    key.code == KeyCode::Char('g') && key.modifiers.contains(KeyModifiers::CONTROL)
+}
+
+/// Passes keys on until the terminal or the screen is gone; blocks. The gate opens when a key that
+/// is waited behind was carried out.
+pub(crate) fn read_keys(keys: &mpsc::Sender<Input>, gate: &Receiver<()>) {
     loop {
         let input = match event::read() {
             Ok(event::Event::Key(key)) => Input::Key(key),
@@ -23,7 +34,8 @@ pub(crate) fn read_keys(keys: &mpsc::Sender<Input>) {
             Ok(_) => continue,
             Err(_) => return,
         };
-        if keys.blocking_send(input).is_err() {
+        let waits = waits_behind(&input);
+        if keys.blocking_send(input).is_err() || waits && gate.recv().is_err() {
             return;
         }
     }

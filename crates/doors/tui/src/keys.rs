@@ -8,10 +8,10 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use dormouse_agent::protocol::When;
 use dormouse_agent::{Command, Mode};
 
-/// Keys for `/keys`.
+/// Table of the keys that `/keys` prints.
 pub(crate) const KEYS: &str = "\
 Enter            send; while the agent works: steer it with the next tool results
-Tab              while the agent works: send after the turn; behind a slash: complete
+Tab              while the agent works: send after the turn; behind / or @: complete
 Ctrl+J, Shift+Enter, Alt+Enter, \\ Enter    new line
 Esc              stop the turn, the draft stays; twice on an empty line: points to go back to
 Ctrl+C           stop, clear the line, twice: leave        Ctrl+D    leave
@@ -20,8 +20,9 @@ Shift+Tab        next mode: ask, accept-edits, plan, sandbox
 Ctrl+A E B F     move        Alt+B F    by words
 Ctrl+K U W, Alt+D    cut     Ctrl+Y    put back
 Ctrl+O           what was forgotten, what comes next, what was recalled; u takes it back; Tab: memories, inbox, …
+Ctrl+G           the draft in your editor (VISUAL or EDITOR)
 Ctrl+L           draw anew   Ctrl+Z    to the background
-/ command        !line for the shell (not sent to the model)";
+/ command        @ file      !line for the shell (not sent to the model)";
 
 impl Model {
     pub(crate) fn key(&mut self, key: KeyEvent) -> Vec<Effect> {
@@ -82,12 +83,13 @@ impl Model {
                 self.search = Some((String::new(), self.composer.remembered()));
                 Vec::new()
             }
+            KeyCode::Char('g') if control => vec![Effect::Compose(self.composer.whole())],
+            KeyCode::Enter if self.mention() => Vec::new(),
             KeyCode::Enter if self.is_newline(key.modifiers) => Vec::new(),
             KeyCode::Enter => self.submit(When::Steer),
             _ => {
                 edit(&mut self.composer, key, control, alt);
-                self.look_up();
-                Vec::new()
+                self.look_up()
             }
         }
     }
@@ -118,7 +120,7 @@ impl Model {
             .map(|dialog| dialog.words().map(|words| words.paste(text)));
         if words.is_none() {
             self.composer.paste(text);
-            self.look_up();
+            return self.look_up();
         }
         Vec::new()
     }
@@ -245,8 +247,7 @@ impl Model {
         }
         if !self.composer.is_empty() {
             self.composer.clear();
-            self.look_up();
-            return Vec::new();
+            return self.look_up();
         }
         self.armed = Some(Armed::Exit);
         self.stop()
@@ -256,7 +257,7 @@ impl Model {
         if self.completion.close() {
             return Vec::new();
         }
-        if self.is_busy() {
+        if self.is_busy() || !self.held.is_empty() {
             return self.stop();
         }
         if !self.composer.is_empty() || self.session.is_none() {
@@ -272,6 +273,9 @@ impl Model {
     /// Stops what runs; the draft stays.
     fn stop(&mut self) -> Vec<Effect> {
         let mut effects = Vec::new();
+        if let Some((text, _)) = self.held.pop() {
+            self.give_back(&text);
+        }
         if !self.running.is_empty() {
             effects.push(Effect::StopRunning);
         }
@@ -296,7 +300,10 @@ impl Model {
     }
 
     fn tab(&mut self) -> Vec<Effect> {
-        if let Some(name) = self.completion.chosen() {
+        if self.mention() {
+            return Vec::new();
+        }
+        if let Some(name) = self.completion.chosen_command() {
             self.composer.set(&format!("/{name} "));
             self.completion.close();
             return Vec::new();

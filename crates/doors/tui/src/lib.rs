@@ -3,6 +3,7 @@
 mod answer;
 mod carry;
 mod cell;
+mod completion;
 mod composer;
 mod dialog;
 mod events;
@@ -11,7 +12,9 @@ mod keys;
 mod layers;
 mod line;
 mod markdown;
+mod mention;
 mod model;
+mod opening;
 mod panel;
 mod panel_view;
 mod plain;
@@ -34,7 +37,7 @@ pub use markdown::Block;
 pub use model::{Effect, Gauge, Input, Model, Start};
 pub use panel::{Act, Panel, PanelAction, PanelItem, PanelKind};
 pub use port::{
-    Keeps, Looks, Opened, Printed, Scene, ServiceFuture, Services, Talk, Watched, Wish,
+    Keeps, Looks, Opened, Opening, Printed, Scene, ServiceFuture, Services, Talk, Watched, Wish,
 };
 pub use record::Shot;
 pub use run::run;

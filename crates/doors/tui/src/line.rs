@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 /// Meaning of a piece of text on the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// Running text.
+    /// Running text without emphasis.
     #[default]
     Plain,
     /// Text that stands out.
@@ -19,13 +19,13 @@ pub enum Role {
     Accent,
     /// Headings of an answer.
     Heading,
-    /// Code and commands.
+    /// Source code, paths and commands.
     Code,
     /// A success, and lines that are added.
     Good,
     /// A failure, and lines that are removed.
     Bad,
-    /// A warning.
+    /// Text that people should not miss.
     Warning,
     /// The chosen one of several.
     Chosen,
@@ -102,7 +102,7 @@ impl Span {
         Self { text, role }
     }
 
-    /// Running text.
+    /// A piece of running text.
     pub fn plain(text: impl Into<String>) -> Self {
         Self::new(text, Role::Plain)
     }
@@ -136,7 +136,7 @@ impl Line {
         self.spans.iter().map(|span| text::width(&span.text)).sum()
     }
 
-    /// Text without roles.
+    /// The line's text without its roles.
     pub fn text(&self) -> String {
         self.spans.iter().map(|span| span.text.as_str()).collect()
     }

@@ -19,9 +19,9 @@ const NARROWEST: usize = 6;
 /// One line of the source, or a table, ready to be laid out at any width.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Block {
-    /// Empty line.
+    /// Empty line between two blocks.
     Blank,
-    /// Heading.
+    /// Heading of any level, without its signs.
     Heading(String),
     /// Line of running text or of a list, with its indentation and marker.
     Text {
@@ -29,18 +29,18 @@ pub enum Block {
         indent: usize,
         /// Marker of a list with the space behind it.
         marker: String,
-        /// Inline Markdown.
+        /// Words of the line, with Markdown inside it.
         text: String,
     },
     /// Line of a quotation.
     Quote(String),
     /// Name of a code block's language.
     Language(String),
-    /// Line of code.
+    /// Line inside a code block, shown as it is.
     Code(String),
     /// Rows of cells; the first is the head.
     Table(Vec<Vec<String>>),
-    /// Rule between parts.
+    /// Horizontal rule between two parts.
     Rule,
 }
 

@@ -5,25 +5,25 @@
 //! no file. Finished parts leave as [`Cell`]s through [`Model::take_cells`], once each.
 //!
 //! # Not here
-//! Events of the agent: `events`; keys: `keys`; commands that are typed: `slash`; rows of the live
-//! part: `view`.
+//! Events of the agent: `events`; keys: `keys`; commands that are typed: `slash`; the time before the
+//! session is open: `opening`; files in a prompt: `mention`; rows of the live part: `view`.
 
 use crate::answer::Answer;
 use crate::cell::Cell;
+use crate::completion::Completion;
 use crate::composer::Composer;
 use crate::dialog::Dialog;
 use crate::line::Theme;
 use crate::panel::{Open, Panel, PanelKind};
 use crate::port::{Printed, Wish};
-use crate::slash::Completion;
 use crate::tour::Touring;
 use crossterm::event::KeyEvent;
-use dormouse_agent::protocol::{CommandFacts, OpenedSession, RewindWhat};
+use dormouse_agent::protocol::{CommandFacts, OpenedSession, RewindWhat, When};
 use dormouse_agent::{Ask, Command, Figures, Mode, Told};
 use dormouse_core::id::{CallId, RecordId, Seq};
 use dormouse_core::usage::TokenUsage;
 use serde_json::Value;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Cells of a resumed session that are shown again: some screens; the rest is in the log.
 const RESUMED_CELLS: usize = 60;
@@ -34,9 +34,9 @@ pub(crate) const PROMPT: &str = "the prompt was not taken";
 /// Something that the screen has to take in.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// A key.
+    /// A key that the person pressed.
     Key(KeyEvent),
-    /// A pasted text.
+    /// A text that was pasted at once.
     Paste(String),
     /// A line of a person whose terminal knows lines only.
     Line(String),
@@ -68,18 +68,27 @@ pub enum Input {
     Panel {
         /// Sort of the panel.
         kind: PanelKind,
-        /// Its content.
+        /// Its entries, or the reason why they could not be read.
         found: Result<Panel, String>,
     },
     /// Answer to a deed in a panel.
     Acted(Printed),
     /// Names and figures of the user's around the newest compaction.
     Kept {
-        /// Those before it.
+        /// Number of them before the compaction.
         before: u64,
         /// Those that are still in the prompt.
         after: u64,
     },
+    /// Files of the project that a begun name may mean.
+    Files {
+        /// The name as it was begun.
+        begun: String,
+        /// Their paths, the likeliest first.
+        found: Vec<String>,
+    },
+    /// The draft as the person's editor left it, or the reason why it is as before.
+    Composed(Result<String, String>),
     /// The terminal got the keyboard, or another window did.
     Focus(bool),
     /// A scene could not be opened.
@@ -126,6 +135,10 @@ pub enum Effect {
         /// Words that narrow it down.
         words: String,
     },
+    /// Files that a begun name may mean should be looked for.
+    FindFiles(String),
+    /// The draft goes to the person's editor, which gets the terminal.
+    Compose(String),
     /// Command lines that act on an entry of a panel.
     Act(Vec<Vec<String>>),
     /// Another scene should be opened.
@@ -236,6 +249,12 @@ pub struct Model {
     /// Text and place of a search in the history.
     pub(crate) search: Option<(String, usize)>,
     pub(crate) leaving: bool,
+    /// True until the other end is there, or is known to be missing.
+    pub(crate) opening: bool,
+    /// Lines that were sent meanwhile.
+    pub(crate) held: Vec<(String, When)>,
+    /// Files that were chosen from the list behind `@`.
+    pub(crate) mentioned: BTreeSet<String>,
     /// True if another process writes the session.
     pub(crate) watching: bool,
     /// True if another window has the keyboard, as far as the terminal tells.
@@ -276,6 +295,9 @@ impl Model {
             completion: Completion::default(),
             search: None,
             leaving: false,
+            opening: false,
+            held: Vec::new(),
+            mentioned: BTreeSet::new(),
             watching: false,
             away: false,
             panel: None,
@@ -339,6 +361,11 @@ impl Model {
                 self.kept(before, after);
                 Vec::new()
             }
+            Input::Files { begun, found } => {
+                self.files_found(&begun, found);
+                Vec::new()
+            }
+            Input::Composed(text) => self.composed(text),
             Input::Focus(here) => {
                 self.away = !here;
                 Vec::new()
@@ -351,8 +378,9 @@ impl Model {
         }
     }
 
-    /// Takes the durable events of a resumed session in. Only its end is shown.
-    pub fn replay(&mut self, events: Vec<Told>) {
+    /// Takes durable events of a resumed session in. Only the end is shown; `whole` if these events
+    /// follow the ones before them, or nothing is.
+    pub fn replay(&mut self, events: Vec<Told>, whole: bool) {
         let before = self.cells.len();
         for told in events {
             // Questions that still wait are told again by the agent.
@@ -361,11 +389,10 @@ impl Model {
         }
         self.busy = false;
         let left_out = (self.cells.len() - before).saturating_sub(RESUMED_CELLS);
-        if left_out > 0 {
+        if left_out > 0 || !whole {
             self.cells.drain(before..before + left_out);
-            let note =
-                format!("{left_out} earlier parts are not repeated here; `/view` shows everything");
-            self.cells.insert(before, Cell::Note(note));
+            let note = "earlier parts are not repeated here; `/view` shows everything";
+            self.cells.insert(before, Cell::Note(note.to_owned()));
         }
     }
 
@@ -395,17 +422,6 @@ impl Model {
     /// Closes the open panel.
     pub(crate) fn close_panel(&mut self) {
         self.panel = None;
-    }
-
-    /// The session is one that another process writes.
-    pub(crate) fn watch(&mut self, opened: OpenedSession) {
-        self.watching = true;
-        self.mode = opened.mode;
-        self.talks_to.clone_from(&opened.model);
-        self.session = Some(opened);
-        self.warn(
-            "another terminal writes this session: you watch it live and read-only; /fork goes on with a copy",
-        );
     }
 
     /// Commands that the door runs, as they were typed.

@@ -100,11 +100,11 @@ pub struct PanelItem {
 /// Key that acts on an entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PanelAction {
-    /// The key.
+    /// Key that the person presses.
     pub key: char,
     /// Word for the deed.
     pub label: String,
-    /// The deed.
+    /// Deed that follows from it.
     pub act: Act,
 }
 
@@ -180,7 +180,7 @@ impl Open {
 }
 
 impl Model {
-    /// Opens a panel.
+    /// Opens a panel and asks the door for its content.
     pub(crate) fn open_panel(&mut self, kind: PanelKind, words: &str) -> Vec<Effect> {
         if kind.needs_session() && self.session.is_none() {
             self.note(format!("/{} needs a session", kind.name()));

@@ -27,7 +27,8 @@ impl Serving {
         let cells = model.take_cells();
         let dialog = model.dialog_lines(columns);
         let panel = model.panel_lines(columns).unwrap_or_default();
-        let (busy, deaf) = (model.is_busy(), model.is_touring());
+        let (busy, deaf) = (model.is_busy() || model.opening, model.is_touring());
+        let begun = !model.opening;
         let Some(plain) = &mut self.plain else {
             return Ok(Vec::new());
         };
@@ -46,7 +47,7 @@ impl Serving {
             lines.extend(panel.iter().cloned());
             plain.panel = panel;
         }
-        plain.begun = true;
+        plain.begun = begun;
         let mut text = String::new();
         if !lines.is_empty() && plain.waits {
             text.push('\n');

@@ -5,7 +5,7 @@ use crate::model::{Gauge, Start};
 use crate::panel::{Panel, PanelKind};
 use crate::tour::Tour;
 use dormouse_agent::protocol::OpenedSession;
-use dormouse_agent::{AgentHandle, Told};
+use dormouse_agent::{AgentHandle, Figures, Told};
 use dormouse_core::id::RecordId;
 use std::any::Any;
 use std::fmt;
@@ -27,6 +27,10 @@ pub struct Printed {
 
 /// Port to the door: everything that needs files or processes.
 pub trait Services: fmt::Debug + Send + Sync {
+    /// Opens the session of a scene that says so, once its first frame is drawn. The news come in the
+    /// order of [`Opening`].
+    fn open(&self, news: mpsc::UnboundedSender<Opening>);
+
     /// Runs a command of the command line at a width.
     fn run(&self, words: Vec<String>, columns: usize) -> ServiceFuture<Printed>;
 
@@ -36,8 +40,8 @@ pub trait Services: fmt::Debug + Send + Sync {
     /// Looks for the record before a prompt of a session, by the prompt's number.
     fn point(&self, session: String, number: usize) -> ServiceFuture<Option<RecordId>>;
 
-    /// Reads the figures of a session's window.
-    fn gauge(&self, session: String) -> ServiceFuture<Option<Gauge>>;
+    /// Reads the figures of a session's window, as this model has it.
+    fn gauge(&self, session: String, model: String) -> ServiceFuture<Option<Gauge>>;
 
     /// Reads the content of a panel.
     fn panel(
@@ -46,6 +50,15 @@ pub trait Services: fmt::Debug + Send + Sync {
         session: Option<String>,
         words: String,
     ) -> ServiceFuture<Result<Panel, String>>;
+
+    /// Looks for files of the project that a begun name may mean, the likeliest first.
+    fn files(&self, begun: String) -> ServiceFuture<Vec<String>>;
+
+    /// Lets the person edit a text in an editor of theirs, which has the terminal meanwhile; waits for it.
+    ///
+    /// # Errors
+    /// In words for the person, when there is none or it fails.
+    fn compose(&self, text: String) -> Result<String, String>;
 
     /// Names and figures of the user's before the newest compaction of a session, and those that are
     /// still in its prompt.
@@ -72,8 +85,10 @@ pub enum Wish {
 pub struct Scene {
     /// Facts that are known before the first event.
     pub start: Start,
-    /// The agent or the session that is watched; none without a model.
+    /// The agent or the session that is watched, if it is open; none without a model.
     pub opened: Option<Opened>,
+    /// True if the services open it, behind the first frame.
+    pub opens: bool,
     /// Services of the door.
     pub services: Arc<dyn Services>,
     /// Tour that is given.
@@ -86,13 +101,35 @@ pub struct Scene {
 pub trait Keeps: Any + fmt::Debug + Send {}
 impl<T: Any + fmt::Debug + Send> Keeps for T {}
 
+/// News on the way to the other end of a scene.
+#[derive(Debug)]
+pub enum Opening {
+    /// Durable events at the end of a log, which can be shown before the session is open.
+    Tail {
+        /// The events, from a prompt on.
+        events: Vec<Told>,
+        /// True if nothing lies before them.
+        whole: bool,
+    },
+    /// The other end, with the events behind those that were told.
+    Opened(Opened),
+    /// Usage before the events that were told.
+    Earlier(Figures),
+    /// There is no agent; the reason, with the remedy. The screen stays.
+    Without(String),
+    /// It cannot be opened: the screen ends, and the door says why.
+    Failed,
+}
+
 /// Session with the events of its log so far.
 #[derive(Debug)]
 pub struct Opened {
-    /// The other end.
+    /// Channel to the agent of the session.
     pub talk: Talk,
-    /// Durable events of a resumed session.
+    /// Durable events of a resumed session, behind those that were told.
     pub history: Vec<Told>,
+    /// True if no event before them is left out.
+    pub whole: bool,
 }
 
 /// Other end of the screen.
@@ -152,7 +189,7 @@ impl Talk {
     reason = "independent abilities of a terminal"
 )]
 pub struct Looks {
-    /// Colours.
+    /// Colours that roles are painted in.
     pub theme: Theme,
     /// True if the terminal breaks long rows when it gets narrower.
     pub reflows: bool,

@@ -9,11 +9,11 @@
 //! # Not here
 //! Effects: `carry`. Lines in place of frames: `plain`.
 
-use crate::input::{Signals, interrupted, read_keys, read_lines, size};
+use crate::input::{Signals, interrupted, read_keys, read_lines, size, waits_behind};
 use crate::line::Line;
-use crate::model::{Input, Model};
+use crate::model::{Effect, Input, Model};
 use crate::plain::Plain;
-use crate::port::{Looks, Scene, Services, Talk};
+use crate::port::{Looks, Opened, Opening, Scene, Services, Talk};
 use crate::record::{Recorder, Shot};
 use crate::screen::Screen;
 use crate::terminal::{self, Modes};
@@ -55,9 +55,11 @@ pub async fn run(scene: Scene, looks: Looks) -> io::Result<Vec<Shot>> {
     let (keys, inputs) = mpsc::channel(MOST_KEYS);
     // Held to the end: without a reader the channel must not look closed.
     let _held = looks.deaf.then(|| keys.clone());
-    if !looks.deaf {
-        let read = if looks.plain { read_lines } else { read_keys };
-        thread::spawn(move || read(&keys));
+    let (goes_on, gate) = std::sync::mpsc::channel();
+    if looks.plain && !looks.deaf {
+        thread::spawn(move || read_lines(&keys));
+    } else if !looks.deaf {
+        thread::spawn(move || read_keys(&keys, &gate));
     }
     let (replies, answers) = mpsc::unbounded_channel();
     let mut serving = Serving {
@@ -72,6 +74,7 @@ pub async fn run(scene: Scene, looks: Looks) -> io::Result<Vec<Shot>> {
         running: Vec::new(),
         exit: false,
         quiet: looks.deaf,
+        goes_on,
     };
     serving.serve(inputs, answers).await?;
     serving.end().await
@@ -85,29 +88,56 @@ pub(crate) struct OnStage {
     /// Commands on their way to the agent, in order.
     pub(crate) asks: Option<mpsc::UnboundedSender<Ask>>,
     keeps: Option<Box<dyn crate::port::Keeps>>,
+    /// True if the services have to open the other end, which begins behind the first frame.
+    opens: bool,
+    opening: Option<mpsc::UnboundedReceiver<Opening>>,
 }
 
 impl OnStage {
     pub(crate) fn new(scene: Scene) -> Self {
         let mut model = Model::new(scene.start);
-        let (mut talk, mut asks) = (None, None);
+        if scene.opens {
+            model.open_later();
+        }
+        let mut on = Self {
+            model,
+            talk: None,
+            services: scene.services,
+            asks: None,
+            keeps: scene.keeps,
+            opens: scene.opens,
+            opening: None,
+        };
         if let Some(opened) = scene.opened {
-            model.replay(opened.history);
-            match &opened.talk {
-                Talk::Agent(agent) => asks = Some(forward(agent)),
-                Talk::Watched(watched) => model.watch(watched.opened.clone()),
-            }
-            talk = Some(opened.talk);
+            // Nothing was typed yet, so that nothing follows.
+            drop(on.open(opened));
         }
         if let Some(tour) = scene.tour {
-            model.begin_tour(tour);
+            on.model.begin_tour(tour);
         }
-        Self {
-            model,
-            talk,
-            services: scene.services,
-            asks,
-            keeps: scene.keeps,
+        on
+    }
+
+    /// The other end is there.
+    fn open(&mut self, opened: Opened) -> Vec<Effect> {
+        self.model.replay(opened.history, opened.whole);
+        let effects = match &opened.talk {
+            Talk::Agent(agent) => {
+                self.asks = Some(forward(agent));
+                Vec::new()
+            }
+            Talk::Watched(watched) => self.model.watch(watched.opened.clone()),
+        };
+        self.talk = Some(opened.talk);
+        effects
+    }
+
+    /// Has the other end opened, once.
+    fn begin_opening(&mut self) {
+        if std::mem::take(&mut self.opens) {
+            let (news, opening) = mpsc::unbounded_channel();
+            self.opening = Some(opening);
+            self.services.open(news);
         }
     }
 
@@ -139,6 +169,8 @@ pub(crate) struct Serving {
     pub(crate) exit: bool,
     /// True if no person is there: nothing rings.
     pub(crate) quiet: bool,
+    /// Lets the reader of keys go on behind a key after which another program may read them.
+    goes_on: std::sync::mpsc::Sender<()>,
 }
 
 /// Answer of a service.
@@ -165,6 +197,7 @@ impl Serving {
         while !self.exit {
             if changed && Instant::now() >= next_frame {
                 self.draw()?;
+                self.on.begin_opening();
                 changed = false;
                 next_frame = Instant::now() + FRAME;
             }
@@ -194,11 +227,43 @@ impl Serving {
                     self.take(Input::Tick)?;
                 }
                 Some(reply) = answers.recv() => self.replied(reply)?,
+                news = coming(&mut self.on.opening) => self.hear(news)?,
                 told = next(&mut self.on.talk) => self.told(told)?,
             }
             changed = true;
         }
         Ok(())
+    }
+
+    /// Takes news of the opening in; none if its task has ended.
+    fn hear(&mut self, news: Option<Opening>) -> io::Result<()> {
+        let effects = match news {
+            Some(Opening::Tail { events, whole }) => {
+                self.on.model.replay(events, whole);
+                Vec::new()
+            }
+            Some(Opening::Opened(opened)) => self.on.open(opened),
+            Some(Opening::Earlier(figures)) => {
+                self.on.model.figures.absorb(figures);
+                Vec::new()
+            }
+            Some(Opening::Without(why)) => self.on.model.without_agent(why),
+            Some(Opening::Failed) => {
+                self.exit = true;
+                Vec::new()
+            }
+            None => {
+                self.on.opening = None;
+                let lost = self.on.talk.is_none() && self.on.model.opening;
+                if !lost {
+                    return Ok(());
+                }
+                // Its task has failed in a way that it could not tell.
+                let why = "the session could not be opened".to_owned();
+                self.on.model.without_agent(why)
+            }
+        };
+        self.carry_out_all(effects)
     }
 
     fn replied(&mut self, reply: Reply) -> io::Result<()> {
@@ -259,21 +324,52 @@ impl Serving {
             let (columns, height) = size();
             self.screen.resize(columns, height);
         }
-        for effect in self.on.model.update(input) {
-            self.carry_out(effect)?;
+        let waits = waits_behind(&input);
+        let effects = self.on.model.update(input);
+        let done = self.carry_out_all(effects);
+        if waits {
+            // The reader has ended if this fails.
+            let _sent = self.goes_on.send(());
+        }
+        done
+    }
+
+    fn carry_out_all(&mut self, effects: Vec<Effect>) -> io::Result<()> {
+        let mut effects = effects.into_iter();
+        effects.try_for_each(|effect| self.carry_out(effect))
+    }
+
+    pub(crate) fn suspend(&mut self) -> io::Result<()> {
+        if self.hand_over()? {
+            terminal::stop()?;
+            self.take_over()?;
         }
         Ok(())
     }
 
-    pub(crate) fn suspend(&mut self) -> io::Result<()> {
-        if self.modes.is_none() {
+    /// Gives the draft to the person's editor and waits for it. No key is read meanwhile.
+    pub(crate) fn compose(&mut self, text: String) -> io::Result<()> {
+        if !self.hand_over()? {
             return Ok(());
+        }
+        let edited = self.on.services.compose(text);
+        self.take_over()?;
+        self.take(Input::Composed(edited))
+    }
+
+    /// Leaves the terminal to another program; false if it has no modes to give back.
+    fn hand_over(&mut self) -> io::Result<bool> {
+        if self.modes.is_none() {
+            return Ok(false);
         }
         let lines = self.lines();
         let bytes = self.screen.leave(&lines);
         terminal::write(bytes.as_bytes())?;
         self.modes = None;
-        terminal::stop()?;
+        Ok(true)
+    }
+
+    fn take_over(&mut self) -> io::Result<()> {
         self.modes = Some(Modes::set()?);
         self.title.clear();
         let (columns, height) = size();
@@ -366,6 +462,14 @@ fn forward(agent: &AgentHandle) -> mpsc::UnboundedSender<Ask> {
 async fn next(talk: &mut Option<Talk>) -> Option<Told> {
     match talk {
         Some(talk) => talk.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The next news of an opening; never, if there is none.
+async fn coming(opening: &mut Option<mpsc::UnboundedReceiver<Opening>>) -> Option<Opening> {
+    match opening {
+        Some(opening) => opening.recv().await,
         None => std::future::pending().await,
     }
 }

@@ -63,7 +63,7 @@ impl Screen {
         }
     }
 
-    /// Columns and rows.
+    /// Columns and rows of the terminal, as last told.
     pub const fn size(&self) -> (usize, usize) {
         (self.columns, self.height)
     }

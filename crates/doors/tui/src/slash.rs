@@ -2,7 +2,7 @@
 
 use crate::cell::Cell;
 use crate::keys::KEYS;
-use crate::line::{Line, Role, Theme};
+use crate::line::Theme;
 use crate::model::{Effect, Model, PROMPT};
 use crate::panel::PanelKind;
 use crate::port::Wish;
@@ -60,59 +60,6 @@ const ON_SESSION: [&str; 6] = ["context", "log", "replay", "rewind", "usage", "v
 /// Answer to everything that would write a session that another process writes.
 const READ_ONLY: &str =
     "another terminal writes this session: here it is read-only; /fork goes on with a copy";
-/// Rows of the list below the composer.
-const MOST_SHOWN: usize = 6;
-
-/// List of commands that begin as the composer does.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Completion {
-    found: Vec<(String, String)>,
-    at: usize,
-}
-
-impl Completion {
-    pub(crate) const fn is_open(&self) -> bool {
-        !self.found.is_empty()
-    }
-
-    /// Closes the list; false if it was not open.
-    pub(crate) fn close(&mut self) -> bool {
-        let open = self.is_open();
-        *self = Self::default();
-        open
-    }
-
-    pub(crate) fn chosen(&self) -> Option<&str> {
-        self.found.get(self.at).map(|(name, _)| name.as_str())
-    }
-
-    pub(crate) fn go(&mut self, down: bool) {
-        let count = self.found.len().max(1);
-        self.at = if down {
-            (self.at + 1) % count
-        } else {
-            (self.at + count - 1) % count
-        };
-    }
-
-    /// Rows of the list at a width.
-    pub(crate) fn rows(&self, columns: usize) -> Vec<Line> {
-        let first = (self.at + 1).saturating_sub(MOST_SHOWN);
-        let shown = self.found.iter().enumerate().skip(first).take(MOST_SHOWN);
-        let row = |(at, (name, about)): (usize, &(String, String))| {
-            let (sign, role) = if at == self.at {
-                ("› ", Role::Chosen)
-            } else {
-                ("  ", Role::Plain)
-            };
-            let line =
-                Line::of(format!("{sign}/{name:<12}"), role).with(format!(" {about}"), Role::Dim);
-            crate::text::clip_line(line, columns)
-        };
-        shown.map(row).collect()
-    }
-}
-
 impl Model {
     /// All commands that can be typed, with their purposes.
     pub(crate) fn commands(&self) -> Vec<(String, String)> {
@@ -135,8 +82,11 @@ impl Model {
         all
     }
 
-    /// Opens, changes or closes the list of commands, as the composer says.
-    pub(crate) fn look_up(&mut self) {
+    /// Opens, changes or closes the list of commands or files, as the composer says.
+    pub(crate) fn look_up(&mut self) -> Vec<Effect> {
+        if let Some(effects) = self.look_up_files() {
+            return effects;
+        }
         let Some(begun) = self
             .composer
             .text()
@@ -144,27 +94,32 @@ impl Model {
             .filter(|begun| !begun.contains(char::is_whitespace))
         else {
             self.completion.close();
-            return;
+            return Vec::new();
         };
         let mut found = self.commands();
         found.retain(|(name, _)| name.starts_with(begun));
-        let at = if found.len() == self.completion.found.len() {
-            self.completion.at
-        } else {
-            0
-        };
-        self.completion = Completion { found, at };
+        self.completion.show_commands(found);
+        Vec::new()
     }
 
     /// Sends what is written.
     pub(crate) fn submit(&mut self, when: When) -> Vec<Effect> {
-        if let Some(name) = self.completion.chosen().map(str::to_owned) {
+        if let Some(name) = self.completion.chosen_command().map(str::to_owned) {
             self.composer.set(&format!("/{name}"));
         }
         self.completion.close();
         let text = self.composer.take();
+        self.send(&text, when)
+    }
+
+    /// Carries out a line: a command, a line for the shell, or a prompt.
+    pub(crate) fn send(&mut self, text: &str, when: When) -> Vec<Effect> {
         let trimmed = text.trim();
         if trimmed.is_empty() {
+            return Vec::new();
+        }
+        if self.opening && !matches!(trimmed, "/exit" | "/quit") {
+            self.held.push((text.to_owned(), when));
             return Vec::new();
         }
         if let Some(line) = trimmed
@@ -190,20 +145,25 @@ impl Model {
                 return Vec::new();
             }
         }
-        self.prompt(text, Vec::new(), when)
+        self.prompt(text.to_owned(), Vec::new(), when)
     }
 
-    fn prompt(&mut self, text: String, attachments: Vec<Attachment>, when: When) -> Vec<Effect> {
+    fn prompt(
+        &mut self,
+        text: String,
+        mut attachments: Vec<Attachment>,
+        when: When,
+    ) -> Vec<Effect> {
         if self.session.is_none() {
             let why = self.start.without_agent.clone().unwrap_or_default();
             self.warn(why);
             // The words are not lost.
-            self.composer.set(&text);
+            self.give_back(&text);
             return Vec::new();
         }
         if self.watching {
             self.warn(READ_ONLY);
-            self.composer.set(&text);
+            self.give_back(&text);
             return Vec::new();
         }
         // A prompt that cannot steer begins a turn, so that both words mean the same then.
@@ -212,6 +172,7 @@ impl Model {
             self.busy = true;
             self.ticks = 0;
         }
+        attachments.extend(self.mentions_in(&text));
         let command = Command::Prompt {
             content: vec![Block::text(&text)],
             attachments,

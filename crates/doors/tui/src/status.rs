@@ -6,6 +6,9 @@ use crate::model::Model;
 use crate::text::{clip, clip_line, width};
 use dormouse_core::usage::TokenUsage;
 
+/// Sign between two parts.
+const GAP: &str = " · ";
+
 /// A number of tokens for a narrow place: `950`, `12.3k`, `1.2M`.
 pub(crate) fn thousands(tokens: u64) -> String {
     match tokens {
@@ -22,6 +25,27 @@ pub(crate) fn cached(usage: &TokenUsage) -> Option<u64> {
     (usage.cache_read.0.saturating_mul(100)).checked_div(prompt)
 }
 
+/// Parts that fit, in their order. With `third_first` the second part gives way to the third.
+fn fitting(parts: Vec<(String, Role)>, third_first: bool, columns: usize) -> Vec<(String, Role)> {
+    let mut order: Vec<usize> = (0..parts.len()).collect();
+    if third_first && order.len() > 2 {
+        order.swap(1, 2);
+    }
+    let mut left = columns + width(GAP);
+    let mut fits = vec![false; parts.len()];
+    for at in order {
+        let taken = width(&parts[at].0) + width(GAP);
+        fits[at] = taken <= left;
+        if fits[at] {
+            left -= taken;
+        }
+    }
+    let parts = parts.into_iter().zip(fits);
+    parts
+        .filter_map(|(part, fits)| fits.then_some(part))
+        .collect()
+}
+
 impl Model {
     /// Tokens of the conversation, as far as they are known.
     fn used(&self) -> u64 {
@@ -36,8 +60,9 @@ impl Model {
     /// The status line at a width.
     pub(crate) fn status(&self, columns: usize) -> Line {
         let Some(session) = &self.session else {
-            let folder = &self.start.folder;
-            return clip_line(Line::of(format!("no model · {folder}"), Role::Dim), columns);
+            let state = if self.opening { "opening" } else { "no model" };
+            let line = format!("{state} · {}", self.start.folder);
+            return clip_line(Line::of(line, Role::Dim), columns);
         };
         let mode = if self.watching {
             "read-only".to_owned()
@@ -63,12 +88,11 @@ impl Model {
         }
         // The part of an id that names it among those of a day.
         parts.push((clip(session.session.as_str(), 9), Role::Dim));
+        // A model's name may be long and is known; the window is what people look for.
+        let window_first = self.gauge.is_some();
         let mut line = Line::default();
-        for (nth, (text, role)) in parts.into_iter().enumerate() {
-            let gap = if nth == 0 { "" } else { " · " };
-            if line.width() + width(gap) + width(&text) > columns {
-                continue;
-            }
+        for (text, role) in fitting(parts, window_first, columns) {
+            let gap = if line.spans.is_empty() { "" } else { GAP };
             line = line.with(gap, Role::Dim).with(text, role);
         }
         clip_line(line, columns)

@@ -13,7 +13,7 @@ const BAR: usize = 26;
 /// Offset from the top of a row to the line that letters stand on.
 const BASELINE: usize = 14;
 
-/// One picture.
+/// Picture of one screen, with a title in its bar.
 pub fn still(shot: &Shot, title: &str) -> String {
     let mut out = head(shot, title);
     rows(shot, &mut out);

@@ -21,7 +21,7 @@ const ASKED: u32 = 12;
 /// A tour of the screen.
 #[derive(Clone, Debug, Default)]
 pub struct Tour {
-    /// Steps in order.
+    /// Steps in the order they are shown.
     pub steps: Vec<TourStep>,
     /// True if a person watches, so that there are pauses.
     pub paced: bool,
@@ -32,9 +32,9 @@ pub struct Tour {
 pub struct TourStep {
     /// Short name, for the picture of it.
     pub name: String,
-    /// Explanation above it.
+    /// Explanation that stands above the step.
     pub caption: String,
-    /// The deed.
+    /// Deed of the step: words typed, a panel opened, time passed.
     pub act: TourAct,
     /// Ticks to look at the result, a quarter of a second each.
     pub pause: u32,
@@ -53,7 +53,7 @@ pub enum TourAct {
     Later(u64),
 }
 
-/// Tour under way.
+/// Tour that is being shown, with the steps still to come.
 #[derive(Clone, Debug)]
 pub(crate) struct Touring {
     steps: VecDeque<TourStep>,
@@ -80,7 +80,7 @@ enum Phase {
 }
 
 impl Model {
-    /// Begins a tour.
+    /// Begins a tour; the first tick shows its first step.
     pub fn begin_tour(&mut self, tour: Tour) {
         self.tour = Some(Touring {
             at: (0, tour.steps.len()),
@@ -166,7 +166,7 @@ impl Model {
         effects
     }
 
-    /// Moves the tour.
+    /// Moves the tour on by a quarter of a second.
     pub(crate) fn tour_tick(&mut self) -> Vec<Effect> {
         let Some(tour) = &mut self.tour else {
             return Vec::new();

@@ -30,18 +30,25 @@ impl Model {
         let name = Line::of("dormouse ", Role::Heading).with(self.start.version.clone(), Role::Dim);
         let name = name.with(format!("  {}", clean(&self.start.folder)), Role::Dim);
         let mut lines = vec![name];
-        match &self.start.without_agent {
-            Some(why) => {
-                lines.push(Line::of(clean(why), Role::Warning));
-                let offer = "Without a model: /memory, /sessions, /search WORDS, /recall WORDS, /demo, /doctor, !command; /help lists all";
-                lines.push(Line::of(offer, Role::Dim));
-            }
-            None => lines.push(Line::of(
+        if self.start.without_agent.is_some() {
+            lines.extend(self.without_lines());
+        } else {
+            lines.push(Line::of(
                 "/help commands · /keys keys · Esc stops · Ctrl+D leaves",
                 Role::Dim,
-            )),
+            ));
         }
         Cell::Banner(lines)
+    }
+
+    /// Lines that say why there is no agent, and what can be done without one.
+    pub(crate) fn without_lines(&self) -> Vec<Line> {
+        let why = self.start.without_agent.as_deref().unwrap_or_default();
+        let offer = "Without a model: /memory, /sessions, /search WORDS, /recall WORDS, /demo, /doctor, !command; /help lists all";
+        vec![
+            Line::of(clean(why), Role::Warning),
+            Line::of(offer, Role::Dim),
+        ]
     }
 
     /// The live part for a screen.
@@ -174,6 +181,7 @@ impl Model {
             rows.push(line.with(prompt.clone(), Role::Plain));
         }
         let unlogged = self.sent.iter().filter(|sent| !self.queued.contains(sent));
+        let unlogged = unlogged.chain(self.held.iter().map(|(text, _)| text));
         for prompt in unlogged.take(MOST_QUEUED) {
             rows.push(Line::of("› ", Role::Dim).with(clip(&clean(prompt), columns), Role::Dim));
         }

@@ -22,7 +22,7 @@ fn size(number: u16) -> NonZeroU16 {
 }
 
 impl Emulator {
-    /// An empty terminal.
+    /// An empty terminal of this size, with scrollback.
     pub fn new(columns: u16, rows: u16) -> Self {
         Self {
             parser: vt100::Parser::new(size(rows), size(columns), SCROLLBACK),

@@ -54,6 +54,19 @@ impl Figures {
         self.responses.insert(key, figures);
     }
 
+    /// Takes figures of earlier responses in, which were added up elsewhere.
+    pub fn absorb(&mut self, earlier: Self) {
+        for ((message, number), figures) in earlier.responses {
+            if number == 0 {
+                // Told again since, the newer figures count.
+                self.responses.entry((message, 0)).or_insert(figures);
+            } else {
+                self.unnamed += 1;
+                self.responses.insert((message, self.unnamed), figures);
+            }
+        }
+    }
+
     /// Tokens and price of each model.
     pub fn by_model(&self) -> BTreeMap<String, ModelFigures> {
         let mut models: BTreeMap<String, ModelFigures> = BTreeMap::new();

@@ -111,4 +111,4 @@ pub use dormouse_memory::tool::Overwrite;
 pub use dormouse_memory::topic::Kind;
 pub use dormouse_memory::write::{Judgement, WriteError};
 pub use dormouse_permit::{Because, Mode, Ruling, UnknownMode, Verdict};
-pub use dormouse_store::{ConvertError, LayoutError, OpenError, ReadError, ReadLog};
+pub use dormouse_store::{ConvertError, LayoutError, LogPart, OpenError, ReadError, ReadLog};

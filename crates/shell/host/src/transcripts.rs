@@ -21,7 +21,7 @@ use dormouse_core::models::{ModelTable, UNKNOWN_MODEL};
 use dormouse_core::record::{Body, Record, Role, Windows};
 use dormouse_core::weight::Weight;
 use dormouse_store::{
-    Blobs as _, FileBlobs, LiveStart, LogFile, Outlined, ReadLog, Resumed, logs_of_origin,
+    Blobs as _, FileBlobs, LiveStart, LogFile, LogPart, Outlined, ReadLog, Resumed, logs_of_origin,
 };
 use dormouse_system::System;
 use std::ops::Range;
@@ -238,6 +238,34 @@ impl Transcripts {
         let records = self.read(file)?.records;
         self.note_gaps(&trace(&records, Leaf::Newest), file);
         Ok(records)
+    }
+
+    /// The end of a log of Dormouse's: the shortest stretch of which `enough` holds, or the whole.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no transcript.
+    pub fn tail(
+        &self,
+        file: &Path,
+        enough: impl Fn(&[Record]) -> bool,
+    ) -> Result<LogPart, HostError> {
+        Ok(LogFile::open(&*self.system.files, file)?.tail(enough)?)
+    }
+
+    /// Records of a log up to an offset at which a line begins.
+    ///
+    /// # Errors
+    /// As [`Transcripts::tail`].
+    pub fn before(&self, file: &Path, offset: u64) -> Result<LogPart, HostError> {
+        Ok(LogFile::open(&*self.system.files, file)?.before(offset)?)
+    }
+
+    /// Records of a log behind an offset at which a line begins, as far as their lines are whole.
+    ///
+    /// # Errors
+    /// As [`Transcripts::tail`].
+    pub fn added(&self, file: &Path, offset: u64) -> Result<LogPart, HostError> {
+        Ok(LogFile::open(&*self.system.files, file)?.added(offset)?)
     }
 
     /// The session as it was after some of its records.

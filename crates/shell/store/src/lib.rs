@@ -11,6 +11,7 @@ mod export;
 mod file_log;
 mod foreign;
 mod gc;
+mod growing;
 mod issue;
 mod layout;
 mod lines;
@@ -44,6 +45,7 @@ pub use gc::{
     Candidate, Garbage, GcPlan, LeftAlone, LogNames, NotRemoved, Survey, Why, collect,
     plan as plan_gc, survey,
 };
+pub use growing::LogPart;
 pub use issue::{Issues, MAX_ISSUES, ReadIssue, Trouble};
 pub use layout::{
     LayoutError, ProjectFolder, SUB_AGENTS, log_in, logs_of_origin, slug, unique_slug,

@@ -171,9 +171,18 @@ fn line_around(
 }
 
 /// The beginning of the line that reaches up to `end`.
-pub(crate) fn line_start(file: &dyn RandomRead, start: u64, mut end: u64) -> FileResult<u64> {
+pub(crate) fn line_start(file: &dyn RandomRead, start: u64, end: u64) -> FileResult<u64> {
+    line_start_in_steps(file, start, end, FIRST_READ)
+}
+
+/// The same, beginning with a read of `step` bytes: for a caller that reads little else.
+pub(crate) fn line_start_in_steps(
+    file: &dyn RandomRead,
+    start: u64,
+    mut end: u64,
+    mut step: u64,
+) -> FileResult<u64> {
     let mut buffer = Vec::new();
-    let mut step = FIRST_READ;
     while end > start {
         let from = end.saturating_sub(step).max(start);
         let block = Block::read(file, from, end, &mut buffer)?;

@@ -24,3 +24,4 @@ pub use agent::{
 pub use definitions::{TOOL_NAMES, definitions};
 pub use host::{ForkTools, MemoryWrites, Roots};
 pub use reply::Denial;
+pub use walk::files_below;

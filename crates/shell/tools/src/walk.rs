@@ -94,6 +94,25 @@ pub(crate) fn walk(
     Ok(if cut { Walked::Cut } else { Walked::Whole })
 }
 
+/// Files below a folder, by their paths from it, as a search by name sees them: hidden and ignored
+/// ones are left out, links are not followed, and a walk that meets its limit ends there.
+///
+/// # Errors
+/// When the folder cannot be listed.
+pub fn files_below(files: &dyn Files, folder: &Path) -> FileResult<Vec<PathBuf>> {
+    let spot = Spot {
+        files: files.beneath(folder)?,
+        root: folder.to_owned(),
+        path: PathBuf::new(),
+    };
+    let mut found = Vec::new();
+    walk(&spot, &mut |path, _| {
+        found.push(path.to_owned());
+        ControlFlow::Continue(())
+    })?;
+    Ok(found)
+}
+
 /// Directory still to be listed.
 struct Level {
     path: PathBuf,

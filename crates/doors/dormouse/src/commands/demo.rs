@@ -50,7 +50,7 @@ pub struct Args {
     plain: bool,
 }
 
-/// Gives the tour.
+/// Plays the demo on the screen, as plain lines, or into a recording.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     if let Some(file) = &args.record {
         let is_svg = file.extension().is_some_and(|ending| ending == "svg");

@@ -11,6 +11,7 @@ pub mod demo;
 pub mod doctor;
 mod draw;
 pub mod dream;
+mod editor;
 pub mod eval;
 pub mod export;
 pub mod extract;

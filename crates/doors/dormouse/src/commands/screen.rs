@@ -5,6 +5,8 @@
 //! without a screen has as well.
 
 pub(super) mod door;
+mod files;
+mod opening;
 pub(super) mod panels;
 mod shell;
 mod watch;
@@ -14,11 +16,10 @@ use crate::app::App;
 use crate::captured::Captured;
 use crate::error::{Exit, Failure, Outcome, UserError};
 use door::Door;
-use dormouse_agent::{AgentAsk, AgentError, open};
-use dormouse_core::id::Seq;
-use dormouse_host::{Host, HostError};
+use dormouse_agent::AgentAsk;
+use dormouse_host::Host;
 use dormouse_system::System;
-use dormouse_tui::{Looks, Opened, Scene, Start, Talk, Theme};
+use dormouse_tui::{Looks, Scene, Start, Theme};
 use std::sync::Arc;
 
 /// Opens the screen, with an agent if a model is set.
@@ -43,36 +44,22 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 }
 
 async fn serve(args: &print::Args, app: &mut App, host: Arc<Host>, ask: AgentAsk) -> Outcome {
-    let mut start = start(&app.system, &host);
-    let opened = match Box::pin(opened(&host, ask)).await {
-        Ok(opened) => Some(opened),
-        Err(AgentError::Host(error)) => match *error {
-            HostError::NoModel(why) if why.is_missing() => {
-                let error = print::without_model(&why, &host).await;
-                let hint = error
-                    .hint
-                    .map(|hint| format!("; {hint}"))
-                    .unwrap_or_default();
-                start.without_agent = Some(format!("{}{hint}", error.message));
-                None
-            }
-            error => return Err(error.into()),
-        },
-        Err(error) => return Err(print::failed(error)),
-    };
     app.remarks();
     app.out.flush()?;
     let looks = looks(app, args.is_plain());
+    let start = start(&app.system, &host);
+    let door = Arc::new(Door::new(app.captured(), host, looks).opening(ask));
     let scene = Scene {
         start,
-        opened,
-        services: Arc::new(Door::new(app.captured(), host, looks)),
+        opened: None,
+        opens: true,
+        services: Arc::clone(&door) as _,
         tour: None,
         keeps: None,
     };
     let ended = dormouse_tui::run(scene, looks).await;
     ended.map_err(|error| no_screen(&error))?;
-    Ok(())
+    door.take_failure().map_or(Ok(()), Err)
 }
 
 /// A terminal that cannot show a screen, in words.
@@ -82,27 +69,6 @@ pub(super) fn no_screen(error: &std::io::Error) -> Failure {
     }
     let error = UserError::of(Exit::Unexpected, error);
     Failure::from(error.hint("`dormouse --plain` needs lines only"))
-}
-
-/// An agent with its history; a session that another process writes is watched.
-async fn opened(host: &Arc<Host>, ask: AgentAsk) -> Result<Opened, AgentError> {
-    match Box::pin(open(Arc::clone(host), ask)).await {
-        Ok(agent) => {
-            let history = if agent.opened.resumed {
-                agent.missed(Seq::default())?
-            } else {
-                Vec::new()
-            };
-            Ok(Opened {
-                talk: Talk::Agent(Box::new(agent)),
-                history,
-            })
-        }
-        Err(error) => match watch::busy_log(&error) {
-            Some(log) => watch::watched(host, &log),
-            None => Err(error),
-        },
-    }
 }
 
 /// Facts for the first lines.

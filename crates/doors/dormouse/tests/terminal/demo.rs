@@ -20,6 +20,7 @@ fn the_demo_shows_every_layer_without_a_terminal() {
     assert!(!text.contains('\u{1b}'), "{text}");
     for part in [
         "saved: ",
+        "distil: ",
         "offload: ",
         "agent: count functions has ended",
         "clear: ",

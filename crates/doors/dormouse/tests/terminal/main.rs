@@ -4,9 +4,15 @@
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod idle;
+#[cfg(test)]
 mod lines;
 #[cfg(test)]
+mod opening;
+#[cfg(test)]
 mod panels;
+#[cfg(test)]
+mod pictures;
 #[cfg(test)]
 mod scene;
 #[cfg(test)]

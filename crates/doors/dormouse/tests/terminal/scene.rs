@@ -91,6 +91,13 @@ impl Scene {
         std::fs::write(self.home().join(name), text).unwrap();
     }
 
+    /// The same in a folder that may have to be made.
+    pub(crate) fn put(&self, name: &str, text: &str) {
+        let folder = self.home().join(name);
+        std::fs::create_dir_all(folder.parent().unwrap()).unwrap();
+        self.write(name, text);
+    }
+
     pub(crate) fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.home().join(name)).unwrap()
     }
@@ -162,4 +169,24 @@ pub(crate) fn leave(mut pty: Pty, name: &str, once: &[&str]) -> Vec<String> {
         recording.keep(name);
     }
     lines
+}
+
+/// Parts of a screen that differ from run to run or from machine to machine.
+const DIFFERS: [(&str, &str); 7] = [
+    (r"\$\d+\.\d+", "COST"),
+    (r"\d+(\.\d+)?[kM]?/(\d+(\.\d+)?[kM]) \d+%", "USED/$2 N%"),
+    (r"compacts in \d+(\.\d+)?[kM]?", "compacts in N"),
+    (r"cache \d+%", "cache N%"),
+    (r"[0-9a-f]{8}…", "SESSION"),
+    (r"\b\d+ (s|min) ago|\bjust now\b", "AGE"),
+    (r"\d+ (mo|d|h|y) ago", "AGE"),
+];
+
+/// Compares the whole screen with a picture that a person has looked at. `INSTA_UPDATE=always` takes
+/// new ones.
+pub(crate) fn screen_is(name: &str, scene: &Scene, pty: &Pty) {
+    let shown = scene.shown(pty);
+    insta::with_settings!({ filters => DIFFERS.to_vec(), prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!(name, shown);
+    });
 }

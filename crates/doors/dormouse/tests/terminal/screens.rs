@@ -107,6 +107,45 @@ fn a_running_turn_is_steered_queued_and_interrupted() {
     leave(pty, "interrupted", &["› then commit", "After that."]);
 }
 
+#[test]
+fn words_that_come_meanwhile_steer_by_enter_and_wait_by_tab() {
+    let script = [
+        calls(
+            "Bash",
+            &json!({ "command": "while [ ! -e go ]; do sleep 0.02; done; echo went" }),
+        ),
+        json!({ "content": [{ "text": "Minded." }], "when": "mind the gap" }),
+        json!({ "content": [{ "text": "Committed." }], "when": "then commit" }),
+    ];
+    let scene = Scene::new(&script, "");
+    let options = ["--mode", "all", "--set", "simple=true"];
+    let mut pty = scene.open(&options, (80, 24));
+    pty.shows("all mode");
+    pty.send("first\r");
+    pty.shows("Bash while [");
+    pty.send("then commit\t");
+    pty.shows("then commit");
+    pty.send("mind the gap\r");
+    pty.shows("waits 2: ");
+    pty.shows("mind the gap");
+    scene.write("project/go", "");
+    pty.shows("Committed.");
+    pty.hides("working");
+    let once = [
+        "› first",
+        "└ went",
+        "› mind the gap",
+        "Minded.",
+        "› then commit",
+        "Committed.",
+    ];
+    let lines = leave(pty, "steered", &once);
+    // Words that steer come with the results, before the next answer; those that wait begin a turn.
+    let place = |mark: &str| lines.iter().position(|line| line.contains(mark)).unwrap();
+    let order = once.map(place);
+    assert!(order.is_sorted(), "{lines:#?}");
+}
+
 /// Lines of a long answer.
 fn marks() -> Vec<String> {
     (0..300)
@@ -261,4 +300,72 @@ fn small_and_large_screens_show_the_same_conversation() {
             &["› 問い合わせ", "somewhere."],
         );
     }
+}
+
+#[test]
+fn a_file_is_named_by_some_letters_and_goes_along() {
+    let script = [json!({ "content": [{ "text": "Seen." }], "when": "a secret colour" })];
+    let scene = Scene::new(&script, "");
+    for (name, text) in [
+        ("notes.txt", "nothing"),
+        (".gitignore", "built/\n"),
+        ("src/colours.txt", "mauve is a secret colour\n"),
+        ("built/colours.txt", "left out"),
+    ] {
+        scene.put(&format!("project/{name}"), text);
+    }
+    let mut pty = scene.open(&["--set", "simple=true"], (80, 24));
+    pty.shows(READY);
+    pty.send("look at @");
+    pty.shows("@notes.txt");
+    pty.send("clrs");
+    pty.hides("@notes.txt");
+    pty.shows("› @src/colours.txt");
+    assert!(!pty.screen().contains("built"), "{}", pty.screen());
+    pty.send("\r");
+    pty.shows("› look at @src/colours.txt");
+    pty.send("please\r");
+    // The answer waits for the words of the file.
+    pty.shows("Seen.");
+    leave(
+        pty,
+        "mention",
+        &["› look at @src/colours.txt please", "Seen."],
+    );
+}
+
+#[test]
+fn a_draft_is_written_in_an_editor_that_has_the_terminal() {
+    let mut scene = Scene::new(&[says("One.")], "");
+    // An editor that reads a line of the terminal itself, and fails when it is told to.
+    let editor = "printf 'editor is open\\n'; read line; test \"$line\" = fail && exit 1; \
+                  printf '%s and %s\\n' \"$(cat \"$1\")\" \"$line\" > \"$1\"\n";
+    scene.put("editor.sh", editor);
+    let path = scene.home().join("editor.sh");
+    scene.set("EDITOR", format!("sh {}", path.display()));
+    let mut pty = scene.open(&["--set", "simple=true"], (80, 24));
+    pty.shows(READY);
+    pty.send("a draft\u{7}");
+    pty.shows("editor is open");
+    pty.send("words of the editor\r");
+    pty.shows("› a draft and words of the editor");
+    pty.send("\u{7}");
+    pty.waits(
+        |_| {
+            pty.lines()
+                .iter()
+                .filter(|line| *line == "editor is open")
+                .count()
+                == 2
+        },
+        "the editor is not opened again",
+    );
+    pty.send("fail\r");
+    pty.shows("failed");
+    // The draft stays, and keys are read again.
+    pty.send("!");
+    pty.shows("› a draft and words of the editor!");
+    pty.send("\r");
+    pty.shows("One.");
+    leave(pty, "editor", &["One."]);
 }

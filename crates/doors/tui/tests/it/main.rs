@@ -3,11 +3,11 @@
 #[cfg(test)]
 mod panels;
 #[cfg(test)]
-mod panics;
-#[cfg(test)]
 mod random;
 #[cfg(test)]
 mod scrollback;
+#[cfg(test)]
+mod serving;
 #[cfg(test)]
 mod tours;
 #[cfg(test)]

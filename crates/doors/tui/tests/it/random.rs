@@ -264,6 +264,8 @@ fn a_hundred_thousand_events_and_keys_leave_the_screen_whole() {
         ..Start::default()
     };
     let mut model = Model::new(start);
+    // Keys come before the session is open, as they may.
+    model.open_later();
     let (mut columns, mut rows) = (80_u16, 24_u16);
     let mut screen = Screen::new(80, 24, Theme::Dark, false);
     let mut emulator = Emulator::new(columns, rows);

@@ -143,7 +143,7 @@ pub enum Event {
     },
     /// A layer changed what the model sees.
     LayerActed {
-        /// Layer that acted.
+        /// Name of the layer that acted.
         layer: LayerName,
         /// Its work, in a line.
         what: String,
@@ -266,7 +266,7 @@ pub struct OpenedSession {
 pub struct CommandFacts {
     /// Name without the slash.
     pub name: String,
-    /// Purpose, for people.
+    /// Purpose of the command, in words for people.
     pub description: String,
     /// Arguments, in words for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -277,12 +277,12 @@ impl Teller {
                 ReplacementDecision::Left => return None,
             },
             Body::Distilled(distilled) => {
-                let what = format!("{} results distilled", distilled.blocks.len());
+                let what = format!("{} distilled", counted(distilled.blocks.len(), "result"));
                 acted(LayerName::Distil, what, distilled.freed, None)
             }
             Body::Cleared(clearing) => {
-                let count = clearing.blocks.len();
-                let what = format!("{count} old results cleared: {}", clearing.reason);
+                let count = counted(clearing.blocks.len(), "old result");
+                let what = format!("{count} cleared: {}", clearing.reason);
                 acted(LayerName::Clear, what, clearing.freed, None)
             }
             Body::Notes(notes) => {
@@ -305,7 +305,7 @@ impl Teller {
                 acted(LayerName::Compaction, what, before - after, cost)
             }
             Body::Undo(undo) => {
-                let what = format!("{} rewrites undone", undo.targets.len());
+                let what = format!("{} undone", counted(undo.targets.len(), "rewrite"));
                 acted(LayerName::Undo, what, Tokens::ZERO, None)
             }
             _ => return None,
@@ -335,4 +335,10 @@ fn text_of(block: &Block) -> Option<String> {
 fn input_of(block: &Block) -> Value {
     let value: Value = serde_json::from_slice(block.bytes()).unwrap_or_default();
     value.get("input").cloned().unwrap_or_default()
+}
+
+/// A number of things in words.
+fn counted(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
 }

@@ -19,6 +19,7 @@ mod kit;
 mod learning;
 mod limits;
 mod metered;
+mod past;
 mod people;
 mod plans;
 mod post;

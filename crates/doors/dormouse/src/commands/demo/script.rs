@@ -13,9 +13,9 @@ const ORDER: &str = "Count the functions in src/store.py.";
 /// Words by which the order to draw memories from a turn is known.
 const EXTRACTION: &str = "You now keep the memory of this project";
 /// Ticks of a quarter of a second that a step stays: short news, a screen of text, a table.
-const SHORT: u32 = 16;
-const LONG: u32 = 32;
-const TABLE: u32 = 48;
+const SHORT: u32 = 12;
+const LONG: u32 = 24;
+const TABLE: u32 = 40;
 
 const RELEASES: &str = "By the way: releases are tagged on Tuesdays, never on Fridays.";
 const LIMIT: &str = "An upload may take 300 seconds, and test_upload_limit fails. Why?";
@@ -39,6 +39,13 @@ pub(super) fn files() -> Vec<(String, String)> {
             "run_tests.sh".to_owned(),
             "seq 1 900 | sed 's/^/test case /; s/$/ ok/'\n\
              echo 'FAILED test_upload_limit: expected 300, got 30 (src/upload.py:1)' >&2\nexit 1\n"
+                .to_owned(),
+        ),
+        (
+            "timings.sh".to_owned(),
+            "seq 1 250 | sed 's/^/case /; s/$/ took 12 ms/'\n\
+             echo 'case test_upload_limit took 30012 ms'\n\
+             seq 251 500 | sed 's/^/case /; s/$/ took 12 ms/'\n"
                 .to_owned(),
         ),
         (
@@ -98,8 +105,10 @@ pub(super) fn answers() -> Vec<SimAnswer> {
             LIMIT,
             vec![
                 vec![reads("src/upload.py"), bash("sh run_tests.sh")],
+                // Succeeds, other than the tests: results of failed commands stay whole.
+                vec![bash("sh timings.sh")],
                 vec![says(
-                    "`LIMIT` in `src/upload.py` is **30**; the test expects 300.",
+                    "`LIMIT` in `src/upload.py` is **30**; the test expects 300 and took 30,012 ms.",
                 )],
             ],
         ),
@@ -242,7 +251,8 @@ fn in_one_window() -> Vec<TourStep> {
         ),
         step(
             "work",
-            "Work: tools run for real, in a temporary folder.",
+            "Work: tools run for real, in a temporary folder. Once 500 lines of timings are answered, layer 1 \
+             distils them: the ends, the lines that were used, and the way to the whole.",
             say(LIMIT),
             LONG,
         ),

@@ -40,7 +40,7 @@ impl StageClock {
         }
     }
 
-    /// Lets minutes pass.
+    /// Puts the stage's clock ahead of the real one, so that caches go cold without waiting.
     pub(in crate::commands) fn put_forward(&self, minutes: u64) {
         let millis = i64::try_from(minutes.saturating_mul(60_000)).unwrap_or(i64::MAX);
         self.ahead.fetch_add(millis, Ordering::SeqCst);
@@ -127,7 +127,9 @@ pub(in crate::commands) async fn open(looks: Looks, watched: bool) -> Result<Sce
         opened: Some(Opened {
             talk: Talk::Agent(Box::new(agent)),
             history: Vec::new(),
+            whole: true,
         }),
+        opens: false,
         services: Arc::new(door),
         tour: Some(Tour {
             steps: script::steps(),

@@ -79,7 +79,7 @@ pub(super) fn resources() -> Vec<Resource> {
     ]
 }
 
-/// Families of resources.
+/// Families of resources that the conformance suite asks for.
 pub(super) fn templates() -> Vec<ResourceTemplate> {
     vec![ResourceTemplate::new(
         "test://template/{id}/data",

@@ -3,11 +3,11 @@
 use super::forget::undo_hint;
 use super::list::parse_kind;
 use crate::app::App;
-use crate::error::{Exit, Failure, Outcome, UserError};
+use crate::commands::editor;
+use crate::error::{Failure, Outcome};
 use crate::output::{Line, Out, Report, Role};
 use dormouse_host::{FieldChanges, Host, Kind, MemoryDraft, MemoryEdited, Which};
 use serde::Serialize;
-use std::process::Command;
 
 const HELP: &str = "\
 Without options the memory is opened in $VISUAL or $EDITOR. Keys of other tools in
@@ -56,7 +56,14 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let mut draft = host.draft(which, &args.memory)?;
     let changes = changes(args, &*app.host()?)?;
     if changes == FieldChanges::default() {
-        draft.text = in_editor(&draft.text, app)?;
+        let text = editor::Draft {
+            text: &draft.text,
+            name: "memory-",
+            longest: MemoryDraft::LONGEST,
+            no_editor: "set EDITOR, or use --name, --description, --type, --until or --text",
+            stays: "the memory stays as it was",
+        };
+        draft.text = editor::edit(text, &app.system)?;
     } else {
         draft.change(&changes);
     }
@@ -92,60 +99,5 @@ fn changes(args: &Args, host: &Host) -> Result<FieldChanges, Failure> {
             Some("-") => Some(super::add::read_input()?),
             given => given.map(str::to_owned),
         },
-    })
-}
-
-/// The text after the user's editor has ended.
-fn in_editor(text: &str, app: &App) -> Result<String, Failure> {
-    let env = &app.system.env;
-    let editor = env
-        .text("VISUAL")
-        // The order of other tools: `VISUAL` is for editors that take the whole screen.
-        .or_else(|| env.text("EDITOR"))
-        .filter(|name| !name.trim().is_empty());
-    let Some(editor) = editor else {
-        let error = UserError::new(Exit::Usage, "no editor is set");
-        let hint = "set EDITOR, or use --name, --description, --type, --until or --text";
-        return Err(error.hint(hint).into());
-    };
-    let failed = |error: std::io::Error| -> Failure {
-        UserError::of(Exit::Unexpected, &error)
-            .hint(format!("the editor is `{editor}`"))
-            .into()
-    };
-    let file = tempfile::Builder::new()
-        .prefix("memory-")
-        // Editors choose their highlighting by the ending.
-        .suffix(".md")
-        .tempfile()
-        .map_err(failed)?;
-    // Readable by the owner alone: a memory may be private, and temporary folders are shared.
-    let files = &app.system.files;
-    files.replace(
-        file.path(),
-        text.as_bytes(),
-        dormouse_system::Access::Private,
-    )?;
-    // The variable may hold options, as in `code --wait`. Quotes are not understood.
-    let mut words = editor.split_whitespace();
-    let mut command = Command::new(words.next().unwrap_or_default());
-    let status = command
-        .args(words)
-        .arg(file.path())
-        .status()
-        .map_err(failed)?;
-    // An editor that was left by an error (`:cq`) means: change nothing.
-    if !status.success() {
-        let error = UserError::new(
-            Exit::Unexpected,
-            format!("the editor `{editor}` failed ({status})"),
-        );
-        return Err(error.hint("the memory stays as it was").into());
-    }
-    let bytes = files.read(file.path(), MemoryDraft::LONGEST)?;
-    String::from_utf8(bytes.to_vec()).map_err(|_| {
-        UserError::new(Exit::Unsuitable, "the edited text is not UTF-8")
-            .hint("the memory stays as it was")
-            .into()
     })
 }

@@ -1,16 +1,22 @@
 //! Services of this program for the screen.
 
-use super::{panels, shell};
+use super::{files, opening, panels, shell};
 use crate::captured::Captured;
-use crate::commands::demo;
+use crate::commands::{demo, editor};
 use crate::error::Failure;
 use dormouse_agent::{AgentAsk, Resume, rewind_points};
 use dormouse_core::id::{RecordId, SessionId};
 use dormouse_core::show;
 use dormouse_host::Host;
-use dormouse_tui::{Gauge, Looks, Panel, PanelKind, Printed, Scene, ServiceFuture, Services, Wish};
+use dormouse_tui::{
+    Gauge, Looks, Opening, Panel, PanelKind, Printed, Scene, ServiceFuture, Services, Wish,
+};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::mpsc;
+
+/// Most bytes of a prompt from an editor: more than any window takes.
+const LONGEST_DRAFT: u64 = 16 * 1024 * 1024;
 
 /// Services on one host.
 #[derive(Debug)]
@@ -20,21 +26,39 @@ pub(in crate::commands) struct Door {
     looks: Looks,
     /// Clock of a demonstration, which can be put forward.
     clock: Option<Arc<demo::stage::StageClock>>,
+    /// Wish for the session that is opened behind the first frame.
+    ask: Mutex<Option<AgentAsk>>,
+    /// Files of the project, as they were when a name was begun.
+    files: Arc<Mutex<Arc<Vec<String>>>>,
+    /// Reason why it could not be opened.
+    failure: Arc<Mutex<Option<Failure>>>,
 }
 
 impl Door {
     /// Services that run commands with these settings on this host.
-    pub(in crate::commands) const fn new(
-        captured: Captured,
-        host: Arc<Host>,
-        looks: Looks,
-    ) -> Self {
+    pub(in crate::commands) fn new(captured: Captured, host: Arc<Host>, looks: Looks) -> Self {
         Self {
             captured,
             host,
             looks,
             clock: None,
+            ask: Mutex::default(),
+            files: Arc::default(),
+            failure: Arc::default(),
         }
+    }
+
+    /// The same with a session that is opened behind the first frame.
+    pub(super) fn opening(self, ask: AgentAsk) -> Self {
+        Self {
+            ask: Mutex::new(Some(ask)),
+            ..self
+        }
+    }
+
+    /// Reason why the session could not be opened, once.
+    pub(super) fn take_failure(&self) -> Option<Failure> {
+        lock(&self.failure).take()
     }
 
     /// The same with a clock of its own.
@@ -47,6 +71,20 @@ impl Door {
 }
 
 impl Services for Door {
+    fn open(&self, news: mpsc::UnboundedSender<Opening>) {
+        let Some(ask) = lock(&self.ask).take() else {
+            return;
+        };
+        let (host, failure) = (Arc::clone(&self.host), Arc::clone(&self.failure));
+        tokio::spawn(async move {
+            if let Err(failed) = Box::pin(opening::tell(&host, ask, &news)).await {
+                *lock(&failure) = Some(failed);
+                // The screen has been left if this fails.
+                let _sent = news.send(Opening::Failed);
+            }
+        });
+    }
+
     fn run(&self, mut words: Vec<String>, columns: usize) -> ServiceFuture<Printed> {
         // By its file: a session that is named by its id is told with its path, which is no news here.
         if let Some(word) = words.get_mut(1)
@@ -83,11 +121,14 @@ impl Services for Door {
         Box::pin(async move { work.await.flatten() })
     }
 
-    fn gauge(&self, session: String) -> ServiceFuture<Option<Gauge>> {
+    fn gauge(&self, session: String, model: String) -> ServiceFuture<Option<Gauge>> {
         let host = Arc::clone(&self.host);
         let work = blocking(move || {
             let log = host.session_log(&SessionId::new(session)).ok()?;
-            let live = host.transcripts().live(&log).ok()?;
+            // A log without an answer does not name its model.
+            let named = (!model.is_empty()).then_some(model);
+            let transcripts = host.transcripts().for_model(named);
+            let live = transcripts.live(&log).ok()?;
             let window = host.window(&live);
             Some(Gauge {
                 used: window.used_tokens.0,
@@ -124,6 +165,31 @@ impl Services for Door {
         })
     }
 
+    fn files(&self, begun: String) -> ServiceFuture<Vec<String>> {
+        let (host, known) = (Arc::clone(&self.host), Arc::clone(&self.files));
+        let work = blocking(move || {
+            let mut paths = Arc::clone(&lock(&known));
+            // Read when a name is begun; its further letters choose among the same files.
+            if begun.is_empty() || paths.is_empty() {
+                paths = Arc::new(files::all(&host));
+                *lock(&known) = Arc::clone(&paths);
+            }
+            files::like(&paths, &begun)
+        });
+        Box::pin(async move { work.await.unwrap_or_default() })
+    }
+
+    fn compose(&self, text: String) -> Result<String, String> {
+        let draft = editor::Draft {
+            text: &text,
+            name: "prompt-",
+            longest: LONGEST_DRAFT,
+            no_editor: "set VISUAL or EDITOR",
+            stays: "the draft stays as it was",
+        };
+        editor::edit(draft, self.host.system()).map_err(|failure| failure.message())
+    }
+
     fn kept(&self, session: String) -> ServiceFuture<Option<(u64, u64)>> {
         let host = Arc::clone(&self.host);
         let work = blocking(move || {
@@ -150,11 +216,12 @@ impl Services for Door {
                         attended: true,
                         ..AgentAsk::default()
                     };
-                    let opened = Box::pin(super::opened(&host, ask)).await;
+                    let opened = Box::pin(opening::at_once(&host, ask)).await;
                     let opened = opened.map_err(|error| show::chain(&error))?;
                     Ok(Scene {
                         start: super::start(host.system(), &host),
                         opened: Some(opened),
+                        opens: false,
                         services: Arc::new(Self::new(captured, host, looks)),
                         tour: None,
                         keeps: None,
@@ -184,4 +251,8 @@ pub(super) async fn blocking<T: Send + 'static>(
     });
     started.ok()?;
     result.await.ok()
+}
+
+fn lock<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,9 +1,9 @@
 //! A session that another process writes: read as it grows.
 
 use super::door::blocking;
-use dormouse_agent::protocol::{OpenedSession, PROTOCOL, rebuild};
-use dormouse_agent::{AgentError, Mode, Told};
-use dormouse_core::id::{Seq, SessionId};
+use super::opening::session_of;
+use dormouse_agent::protocol::{OpenedSession, PROTOCOL};
+use dormouse_agent::{AgentError, Mode, Past, Told};
 use dormouse_host::{Host, HostError, OpenError};
 use dormouse_tui::{Opened, Talk, Watched};
 use std::path::{Path, PathBuf};
@@ -20,80 +20,81 @@ const QUIET: u32 = 5;
 const MOST_EVENTS: usize = 4_096;
 
 /// The log that another process holds, if that is why a session cannot be opened.
-pub(super) fn busy_log(error: &AgentError) -> Option<PathBuf> {
-    let AgentError::Host(error) = error else {
-        return None;
-    };
-    match &**error {
+pub(super) fn busy_log(error: &HostError) -> Option<PathBuf> {
+    match error {
         HostError::Log(OpenError::Busy { path }) => Some(path.clone()),
         _ => None,
     }
 }
 
-/// The session of a log, to be watched.
-pub(super) fn watched(host: &Arc<Host>, log: &Path) -> Result<Opened, AgentError> {
-    let live = host.transcripts().live(log);
-    let live = live.map_err(|error| AgentError::Host(Box::new(error)))?;
-    let name = log.file_stem().unwrap_or_default().to_string_lossy();
+/// The session of a log, to be watched from where it was read.
+pub(super) fn watched(
+    host: &Arc<Host>,
+    log: &Path,
+    past: Option<Past>,
+) -> Result<(Opened, Option<Past>), AgentError> {
+    let known = past.filter(|past| past.log() == log);
+    let (past, history, whole) = if let Some(past) = known {
+        (past, Vec::new(), true)
+    } else {
+        let (past, history) = Past::end_of(host, log)?;
+        let whole = past.is_whole();
+        (past, history, whole)
+    };
+    let model = match past.model() {
+        Some(model) => model.to_owned(),
+        None => host.transcripts().live(log)?.model().to_owned(),
+    };
     let opened = OpenedSession {
         protocol: PROTOCOL,
-        session: SessionId::new(&*name),
+        session: session_of(log),
         resumed: true,
-        model: live.model().to_owned(),
+        model,
         mode: Mode::Ask,
         folder: host.places().current_dir.display().to_string(),
         tools: Vec::new(),
         servers: Vec::new(),
         commands: Vec::new(),
     };
-    let history = events(host, log, Seq::default());
-    let history = history.map_err(AgentError::Host)?;
-    let told = history.last().and_then(|told| told.seq).unwrap_or_default();
     let (sender, events) = mpsc::channel(MOST_EVENTS);
-    tokio::spawn(follow(Arc::clone(host), log.to_owned(), told, sender));
-    Ok(Opened {
+    tokio::spawn(follow(Arc::clone(host), past.clone(), sender));
+    let opened = Opened {
         talk: Talk::Watched(Watched { opened, events }),
         history,
-    })
-}
-
-/// Events of a log behind a record.
-fn events(host: &Host, log: &Path, after: Seq) -> Result<Vec<Told>, Box<HostError>> {
-    let records = host.transcripts().records(log).map_err(Box::new)?;
-    let mut events = rebuild(&records, &host.models());
-    if after > Seq::default() {
-        events.retain(|told| told.seq > Some(after));
-    }
-    Ok(events)
-}
-
-/// Tells what is new in a log until the writer or the screen is gone.
-async fn follow(host: Arc<Host>, log: PathBuf, mut told: Seq, sender: mpsc::Sender<Told>) {
-    let length = |host: &Host| {
-        let facts = host.system().files.metadata(&log);
-        facts.map_or(0, |facts| facts.len)
+        whole,
     };
-    let mut seen = length(&host);
+    Ok((opened, Some(past)))
+}
+
+/// Tells what is new in a log until the writer or the screen is gone. Only the bytes that were added
+/// are read.
+async fn follow(host: Arc<Host>, mut past: Past, sender: mpsc::Sender<Told>) {
     let mut quiet = 0;
     loop {
         tokio::time::sleep(LOOK).await;
         if sender.is_closed() {
             return;
         }
-        let now = length(&host);
-        if now == seen {
+        let length = host.system().files.metadata(past.log());
+        if length.map_or(0, |facts| facts.len) == past.read_to() {
             quiet += 1;
-            if quiet % QUIET == 0 && is_free(&host, &log) {
+            if quiet % QUIET == 0 && is_free(&host, past.log()) {
                 // The channel closes, which tells the screen.
                 return;
             }
             continue;
         }
-        (seen, quiet) = (now, 0);
-        let (reader, file) = (Arc::clone(&host), log.clone());
-        let found = blocking(move || events(&reader, &file, told)).await;
-        for event in found.and_then(Result::ok).unwrap_or_default() {
-            told = event.seq.unwrap_or(told);
+        quiet = 0;
+        let reader = Arc::clone(&host);
+        let found = blocking(move || {
+            let added = past.added(&reader);
+            (past, added)
+        });
+        let Some((read, added)) = found.await else {
+            return;
+        };
+        past = read;
+        for event in added.unwrap_or_default() {
             if sender.send(event).await.is_err() {
                 return;
             }
