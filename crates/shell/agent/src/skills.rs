@@ -396,7 +396,7 @@ impl Inner {
     }
 }
 
-/// The tool's definition.
+/// Definition of the tool that loads a skill.
 pub(crate) fn tool() -> ClientTool {
     let definition = json!({
         "name": SKILL,

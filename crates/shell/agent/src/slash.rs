@@ -38,7 +38,7 @@ pub(crate) enum Typed {
     Words(Vec<Block>),
     /// Compaction of the conversation.
     Compact(CompactWish),
-    /// A new session.
+    /// A new session in place of this one.
     Clear,
 }
 

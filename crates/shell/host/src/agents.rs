@@ -37,7 +37,7 @@ pub struct AgentDefinition {
     pub name: String,
     /// Purpose, in words for the model that chooses.
     pub description: String,
-    /// System prompt.
+    /// System prompt that its conversation begins with.
     pub system: String,
     /// Tools that it has; `None` for all.
     pub tools: Option<Vec<String>>,

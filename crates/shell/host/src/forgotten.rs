@@ -50,7 +50,7 @@ pub struct Forgetting {
     /// Time at which it acted.
     #[serde(skip)]
     pub at: Option<Millis>,
-    /// Reason, in words.
+    /// Reason for the rewrite, in words for people.
     pub why: String,
     /// Tokens that left the prompt, by the layer's estimate.
     pub freed: Tokens,
@@ -71,9 +71,9 @@ pub struct Forgetting {
 /// Part of the prompt that is gone, or would be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ForgottenPart {
-    /// Sort of content.
+    /// Sort of content, such as a tool's result.
     pub category: &'static str,
-    /// Estimated tokens.
+    /// Tokens that it took, by estimate.
     pub tokens: Tokens,
     /// Its beginning, on one line.
     pub words: String,

@@ -23,7 +23,7 @@ pub struct Grounds {
     pub asked: Vec<AskedFor>,
     /// Work that calls for the memory, if the session did some.
     pub trigger: Option<String>,
-    /// Earlier use.
+    /// Use of the memory in earlier sessions.
     pub usage: UseSoFar,
     /// Days since it was said.
     pub age_days: i64,
@@ -36,7 +36,7 @@ pub struct Grounds {
 /// Sort of thing that a question asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AskedFor {
-    /// Sort, for people.
+    /// Sort of thing, in words for people.
     pub what: &'static str,
     /// True if the memory tells such a thing.
     pub told: bool,

@@ -49,12 +49,14 @@ fn comparable(text: &str) -> String {
 
 fn run(machine: &Machine, line: &str) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_dormouse"));
+    // The system's own folders too, for `head` behind a long output.
+    let path = format!("{}:/usr/bin:/bin", program.parent().unwrap().display());
     let mut shell = Command::new("/bin/sh");
     shell
         .args(["-c", line])
         .env_clear()
         .env("HOME", machine.home())
-        .env("PATH", program.parent().unwrap())
+        .env("PATH", path)
         .current_dir(machine.home().join("project"));
     let run = machine.ran(&mut shell);
     assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{line}");

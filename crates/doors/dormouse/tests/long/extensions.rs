@@ -115,7 +115,7 @@ fn mark(name: &str) -> String {
     format!("[agent {name}]")
 }
 
-/// Answers to sub-agents.
+/// Answers that the script gives to sub-agents, by the mark in their task.
 pub(crate) fn side() -> Vec<SideAnswer> {
     let answers = [
         ("sync", vec![AnswerBlock::text("There are seven parts.")]),

@@ -57,7 +57,7 @@ pub(super) struct Facts {
     pub(super) name: Option<String>,
 }
 
-/// The tool's definition.
+/// Definition of the tool that starts and continues sub-agents.
 pub(crate) fn tool() -> ClientTool {
     let plain = || json!({ "type": "string" });
     let definition: Value = json!({

@@ -110,7 +110,7 @@ impl NewFork {
         self.base.wishes.clone()
     }
 
-    /// Begins the transcript.
+    /// Begins the fork's transcript with the conversation it came from.
     pub(crate) fn begin(&self, host: &Host, id: &SessionId) -> Result<(), AgentError> {
         let origin = Origin {
             directive: self.directive.clone(),

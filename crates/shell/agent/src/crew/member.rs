@@ -51,7 +51,7 @@ pub(super) struct End {
 enum How {
     /// It has answered, or met a limit.
     Turn(Box<TurnEnd>),
-    /// It was stopped.
+    /// The conversation above it, or the user, stopped it.
     Stopped,
     /// Its conversation broke down.
     Failed(String),

@@ -87,7 +87,7 @@ struct Inner {
     forks: watch::Sender<Option<Arc<ForkBase>>>,
 }
 
-/// One sub-agent.
+/// Sub-agent of the conversation, at work or done.
 #[derive(Debug)]
 struct Member {
     what: String,

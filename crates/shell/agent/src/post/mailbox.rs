@@ -175,7 +175,7 @@ impl Mailbox {
         &self.0.office
     }
 
-    /// Wakes the agent.
+    /// Signal that wakes the agent when a letter has come.
     pub(crate) fn wake(&self) -> &Arc<Notify> {
         &self.0.seat.wake
     }

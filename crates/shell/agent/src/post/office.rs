@@ -25,7 +25,7 @@ pub(crate) struct Seat {
     pub(crate) stays: bool,
     /// Set when the agent has agreed to stop.
     leaving: Arc<AtomicBool>,
-    /// Wakes the agent.
+    /// Signal that wakes the agent when a letter has come.
     pub(super) wake: Arc<Notify>,
 }
 

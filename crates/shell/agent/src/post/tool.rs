@@ -22,7 +22,7 @@ struct Wish {
     summary: String,
 }
 
-/// The tool's definition.
+/// Definition of the tool that sends letters between agents.
 pub(crate) fn tool() -> ClientTool {
     let plain = || json!({ "type": "string" });
     let definition: Value = json!({

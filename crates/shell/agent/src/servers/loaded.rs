@@ -46,7 +46,7 @@ impl LoadedTools {
         }
     }
 
-    /// Names, newest first.
+    /// Names of the loaded tools, the newest first.
     pub(super) fn newest_first(&self) -> Vec<String> {
         self.names().iter().rev().cloned().collect()
     }

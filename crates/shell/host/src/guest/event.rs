@@ -16,7 +16,7 @@ pub enum GuestMoment {
     SessionStart,
     /// The user sent a prompt.
     UserPromptSubmit,
-    /// A sub-agent began.
+    /// A sub-agent of the session began.
     SubagentStart,
     /// A tool has run.
     PostToolUse,
@@ -89,11 +89,11 @@ pub struct GuestEvent {
     pub cwd: Option<PathBuf>,
     /// Way in which the session began: `startup`, `resume`, `clear`, `compact`.
     pub source: String,
-    /// The user's prompt.
+    /// Words of the user; empty at other moments.
     pub prompt: String,
     /// Tool that has run.
     pub tool_name: String,
-    /// Its input.
+    /// Input that the tool ran with.
     pub tool_input: Value,
     /// Sub-agent that the moment belongs to; `None` for the conversation itself.
     pub agent_id: Option<String>,

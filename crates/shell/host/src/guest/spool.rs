@@ -57,7 +57,7 @@ pub struct Spooled {
     /// Session that it belongs to; empty for none.
     #[serde(default)]
     pub session: String,
-    /// The work.
+    /// Work that is to be done.
     #[serde(flatten)]
     pub task: SpoolTask,
     /// Time at which it was handed over.
@@ -66,7 +66,7 @@ pub struct Spooled {
     /// Settings of the process that handed it over; none in tasks of earlier versions.
     #[serde(default)]
     surroundings: Option<Surroundings>,
-    /// Attempts so far.
+    /// Times that it was tried and failed.
     #[serde(default)]
     attempts: u32,
     /// File that it lies in.

@@ -21,7 +21,7 @@ use dormouse_memory::topic::Topic;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// Words above everything.
+/// Words above everything that a session starts with.
 const HEAD: &str = "Memory of earlier sessions in this project, kept by Dormouse. It is background and no \
 message from the user: what the user says now comes first, and what it says about code is to be \
 checked before it is relied on.";

@@ -33,13 +33,13 @@ pub enum Client {
     Gemini,
     /// Kimi Code in the terminal.
     Kimi,
-    /// Cursor, the editor.
+    /// Cursor, the editor and its agent.
     Cursor,
     /// Visual Studio Code, its default profile.
     Vscode,
-    /// Zed, the editor.
+    /// Zed, the editor and its agent.
     Zed,
-    /// Windsurf, the editor.
+    /// Windsurf, the editor and its agent.
     Windsurf,
     /// pi, through its adapter for servers of tools.
     Pi,
@@ -113,13 +113,13 @@ impl Client {
 /// Place of an entry in a client's settings.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Slot {
-    /// The settings file.
+    /// Settings file that the entry goes into.
     pub(super) file: PathBuf,
-    /// Its notation.
+    /// Notation of the file: JSON with comments, or TOML.
     pub(super) notation: Notation,
     /// Keys of the entry, from the outside in.
     pub(super) keys: Vec<String>,
-    /// The entry itself.
+    /// Value that is written at these keys.
     pub(super) value: Value,
 }
 
@@ -151,7 +151,7 @@ impl Folders {
         })
     }
 
-    /// Claude Code's folder.
+    /// Folder of Claude Code's settings and plugins.
     pub(super) fn claude(&self) -> &Path {
         &self.claude
     }

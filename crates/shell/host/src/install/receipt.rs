@@ -40,7 +40,7 @@ pub(super) struct Receipt {
 pub(super) struct ChangedFile {
     /// Path of the file, without links.
     pub(super) path: PathBuf,
-    /// True for TOML.
+    /// True for TOML, false for JSON with comments.
     #[serde(default)]
     pub(super) toml: bool,
     /// Copy of the file as it was; `None` if there was none.

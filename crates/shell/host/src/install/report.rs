@@ -17,7 +17,7 @@ pub enum InstallError {
     /// A settings file cannot be edited safely.
     #[error("`{}` was left as it is: {why}", file.display())]
     Refused {
-        /// The settings file.
+        /// Settings file that was not changed.
         file: PathBuf,
         /// The reason, in words.
         why: String,
@@ -25,7 +25,7 @@ pub enum InstallError {
     /// An entry of the same name was made by something else.
     #[error("`{}` has an entry `{key}` that is not from this installation", file.display())]
     Taken {
-        /// The settings file.
+        /// Settings file that has the entry.
         file: PathBuf,
         /// Keys of the entry, joined.
         key: String,
@@ -36,7 +36,7 @@ pub enum InstallError {
     /// A command of the client failed.
     #[error("`{line}` failed: {output}")]
     Command {
-        /// The command line.
+        /// Command line as it was run.
         line: String,
         /// Last lines of its output.
         output: String,

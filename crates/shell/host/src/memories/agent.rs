@@ -39,7 +39,7 @@ pub fn may_be_shown(text: &str) -> bool {
 pub enum AgentRemembered {
     /// A memory says it already.
     Known {
-        /// That memory.
+        /// Path of the memory that says it.
         path: String,
     },
     /// It waits for the user's approval.
@@ -57,12 +57,12 @@ pub enum AgentRemembered {
 pub enum AgentForgot {
     /// It is gone; an undo brings it back.
     Forgotten {
-        /// The memory.
+        /// Path of the memory that is gone.
         path: String,
     },
     /// It stems from the user or is pinned: the user alone removes it.
     OnlyUser {
-        /// The memory.
+        /// Path of the memory that stays.
         path: String,
     },
 }

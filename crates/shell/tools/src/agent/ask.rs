@@ -15,13 +15,13 @@ const SEARCH_RESULT: usize = 16_000;
 /// Bytes of a search's words; more are a pasted text, which no index answers better.
 const LONGEST_QUERY: usize = 1_000;
 
-/// Input of `AskUserQuestion`.
+/// Input of `AskUserQuestion`, as the model writes it.
 #[derive(Debug, Deserialize)]
 pub(super) struct Ask {
     questions: Vec<PersonQuestion>,
 }
 
-/// Input of `SearchMemory`.
+/// Input of `SearchMemory`, as the model writes it.
 #[derive(Debug, Deserialize)]
 pub(super) struct SearchMemory {
     query: String,

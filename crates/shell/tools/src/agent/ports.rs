@@ -47,7 +47,7 @@ pub trait Confine: fmt::Debug + Send + Sync {
     fn room(&self, call: &ToolCall) -> Option<Room>;
 }
 
-/// Confines no command.
+/// Port that runs every command as the user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unconfined;
 

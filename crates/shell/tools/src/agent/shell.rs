@@ -37,7 +37,7 @@ const MOST_RUNNING: usize = 32;
 /// Programs whose exit code 1 is an answer and no failure.
 const ANSWER_BY_CODE: [&str; 8] = ["grep", "egrep", "fgrep", "rg", "diff", "cmp", "test", "["];
 
-/// Input of Bash.
+/// Input of `Bash`, as the model writes it.
 #[derive(Debug, Deserialize)]
 pub(super) struct Bash {
     command: String,
@@ -46,14 +46,14 @@ pub(super) struct Bash {
     run_in_background: bool,
 }
 
-/// Input of `BashOutput`.
+/// Input of `BashOutput`, as the model writes it.
 #[derive(Debug, Deserialize)]
 pub(super) struct BashOutput {
     bash_id: String,
     filter: Option<String>,
 }
 
-/// Input of `KillShell`.
+/// Input of `KillShell`, as the model writes it.
 #[derive(Debug, Deserialize)]
 pub(super) struct KillShell {
     #[serde(alias = "bash_id")]

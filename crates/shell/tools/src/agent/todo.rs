@@ -32,7 +32,7 @@ pub enum TodoState {
     Completed,
 }
 
-/// Input of `TodoWrite`.
+/// Input of `TodoWrite`, as the model writes it.
 #[derive(Debug, Deserialize)]
 pub(super) struct Input {
     todos: Vec<Todo>,

@@ -51,7 +51,7 @@ pub(super) struct Fetch {
     offset: Option<u64>,
 }
 
-/// Input of `WebSearch`.
+/// Input of `WebSearch`, as the model writes it.
 #[derive(Debug, Deserialize)]
 pub(super) struct Search {
     query: String,
