@@ -8,7 +8,8 @@ use crate::headers::{self, LAYERS, REQUEST};
 use crate::layered::Layered;
 use crate::limits::Limits;
 use crate::refusal::Refusal;
-use crate::tap::{Broken, Passing, Sent, Tap};
+use crate::server::Reads;
+use crate::tap::{Broken, Inner, Passing, Sent, Tap};
 use crate::turns::Turns;
 use crate::upload::{Fate, Streamed, Upload, UploadError};
 use crate::upstream::Upstream;
@@ -41,8 +42,8 @@ const SHORT: u64 = 16 * 1024;
 pub(crate) struct Shared {
     pub(crate) relay: Arc<Relay>,
     pub(crate) layers: Option<Arc<Layers>>,
-    /// True if every client runs on this machine.
-    pub(crate) is_local: bool,
+    /// Way in which models open texts that left their prompt.
+    pub(crate) reads: Reads,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) turns: Turns,
@@ -208,6 +209,7 @@ impl Shared {
                 Some(UploadError::Slow) => Refusal::SlowBody,
                 None => refusal,
             })?;
+            let reply = reply.map(Inner::Upstream);
             return Ok(self.passed_back(reply, Bytes::new(), tap, permits, "off"));
         };
         let (body, held) = self.collect(body).await?;
@@ -223,6 +225,7 @@ impl Shared {
         if route == Route::Count {
             let body = Upload::whole(self.counted(on, &request).await);
             let reply = self.sent((parts.method, &path), passed, body, None).await?;
+            let reply = reply.map(Inner::Upstream);
             return Ok(self.passed_back(reply, Bytes::new(), None, permits, "on"));
         }
         let asked = self.message(on, &request, parts.method, passed).await;
@@ -284,7 +287,7 @@ impl Shared {
     /// The upstream's reply, with its headers and its body as they come.
     fn passed_back(
         &self,
-        reply: Response<Incoming>,
+        reply: Response<Inner>,
         before: Bytes,
         tap: Option<Tap>,
         permits: Vec<OwnedSemaphorePermit>,

@@ -4,8 +4,10 @@
 //! upstream. Whatever fails on the way, the request is sent as it came.
 
 use crate::answer::Shared;
+use crate::reading::Reading;
 use crate::refusal::Refusal;
-use crate::tap::{Resent, Sent, Tap};
+use crate::server::Reads;
+use crate::tap::{Inner, Resent, Sent, Tap};
 use crate::upload::Upload;
 use bytes::{Bytes, BytesMut};
 use dormouse_core::units::Millis;
@@ -58,9 +60,10 @@ struct Waiting {
 }
 
 impl Layered<'_> {
-    fn facts(&self, local: bool, refused: bool) -> Facts {
+    fn facts(&self, reads: Reads, refused: bool) -> Facts {
         Facts {
-            local,
+            local: reads == Reads::Path,
+            offers: reads == Reads::Tool,
             betas: betas(self.headers),
             now: self.at,
             refused,
@@ -81,7 +84,7 @@ impl Shared {
         request: &Layered<'_>,
         method: Method,
         mut passed: HeaderMap,
-    ) -> Result<(Response<Incoming>, Bytes, Tap, String), Refusal> {
+    ) -> Result<(Response<Inner>, Bytes, Tap, String), Refusal> {
         let (recognition, mut prepared) = self.layered(layers, request, &mut passed).await;
         let (answer, reading) = oneshot::channel();
         drop(answer.send(recognition.clone()));
@@ -113,11 +116,27 @@ impl Shared {
                     expected: prepared.expected(),
                 });
                 let body = Upload::whole(prepared.body.clone());
-                let again = self.sent((method, request.path), passed, body, Some(&tap));
+                let target = (method.clone(), request.path);
+                let again = self.sent(target, passed.clone(), body, Some(&tap));
                 (reply, before) = (again.await?, Bytes::new());
             }
         }
-        Ok((reply, before, tap, prepared.acts.words()))
+        let words = prepared.acts.words();
+        let reading = prepared.reads.zip(recognition.seen());
+        let Some((conversation, (seen, _))) = reading else {
+            return Ok((reply.map(Inner::Upstream), before, tap, words));
+        };
+        let reading = Reading {
+            shared: Arc::clone(self),
+            layers: Arc::clone(layers),
+            conversation,
+            seen,
+            body: prepared.body,
+            headers: passed,
+            method,
+            path: request.path.clone(),
+        };
+        Ok((reading.reply(reply).await, before, tap, words))
     }
 
     /// Passes a request through the layers. Returns its recognition, to be booked, and its body.
@@ -132,7 +151,7 @@ impl Shared {
     ) -> (Recognition, Prepared) {
         // A compressed reply could not be measured, and the next plan rests on it.
         passed.remove(ACCEPT_ENCODING);
-        let facts = request.facts(self.is_local, false);
+        let facts = request.facts(self.reads, false);
         let (relay, on) = (Arc::clone(&self.relay), Arc::clone(layers));
         let (body, caller, known) = (request.body.clone(), request.caller.clone(), facts.clone());
         let reading = tokio::task::spawn_blocking(move || {
@@ -251,7 +270,7 @@ impl Shared {
             seen,
             recognised,
         };
-        let facts = request.facts(self.is_local, true);
+        let facts = request.facts(self.reads, true);
         let step = self.waited(layers, waiting, facts).await?;
         let prepared = self.stepped(step, request, recognition, passed).await?;
         (prepared.body != *sent).then_some(prepared)
@@ -259,7 +278,7 @@ impl Shared {
 
     /// The body of a question about a prompt's length, as the message would be sent.
     pub(crate) async fn counted(&self, layers: &Arc<Layers>, request: &Layered<'_>) -> Bytes {
-        let facts = request.facts(self.is_local, false);
+        let facts = request.facts(self.reads, false);
         let (relay, on) = (Arc::clone(&self.relay), Arc::clone(layers));
         let (bytes, caller) = (request.body.clone(), request.caller.clone());
         let counting = tokio::task::spawn_blocking(move || {

@@ -5,6 +5,7 @@ mod clients;
 mod headers;
 mod layered;
 mod limits;
+mod reading;
 mod refusal;
 mod server;
 mod tap;
@@ -14,5 +15,5 @@ mod upstream;
 
 pub use clients::{ClientKeys, KeysError};
 pub use limits::Limits;
-pub use server::{Gateway, Server, serve};
+pub use server::{Gateway, Reads, Server, serve};
 pub use upstream::{Upstream, UpstreamError};

@@ -36,6 +36,8 @@ pub struct Gateway {
     pub relay: Arc<Relay>,
     /// The layers; `None` passes every body as it came.
     pub layers: Option<Arc<Layers>>,
+    /// Way in which models open texts that left their prompt; `None` decides by the address.
+    pub reads: Option<Reads>,
     /// Provider that requests are passed on to.
     pub upstream: Upstream,
     /// Keys of clients; `None` admits everyone, which is for loopback only.
@@ -44,6 +46,15 @@ pub struct Gateway {
     pub upstream_key: Option<String>,
     /// Limits on what clients may take.
     pub limits: Limits,
+}
+
+/// Way in which a model opens a text that left its prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// By its path, with the client's own tools: the client runs on this machine.
+    Path,
+    /// By a tool of the gateway's, which the gateway answers.
+    Tool,
 }
 
 /// A gateway that runs until it is stopped.
@@ -95,7 +106,11 @@ pub fn serve(gateway: Gateway, system: &System, listener: TcpListener) -> io::Re
         turns: Turns::start(Arc::clone(&relay), done.clone()),
         upstream: gateway.upstream,
         layers: gateway.layers,
-        is_local: address.ip().is_loopback(),
+        reads: gateway.reads.unwrap_or(if address.ip().is_loopback() {
+            Reads::Path
+        } else {
+            Reads::Tool
+        }),
         limits,
         requests: Arc::new(Semaphore::new(limits.requests)),
         bodies: Arc::new(Semaphore::new(limits.bodies / UNIT)),

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep};
 
@@ -189,13 +189,62 @@ pub(crate) enum Broken {
     Cut(#[source] hyper::Error),
     #[error("the upstream sent nothing for too long")]
     Silent,
+    #[error("the upstream's reply cannot be read")]
+    Unreadable,
+}
+
+/// Bytes of a reply before they are tapped.
+#[derive(Debug)]
+pub(crate) enum Inner {
+    /// The upstream's, as they come.
+    Upstream(Incoming),
+    /// Those of several answers, joined by a task.
+    Joined(Receiver<Result<Bytes, Broken>>),
+    /// All of them, until they are passed.
+    Whole(Option<Bytes>),
+}
+
+impl Body for Inner {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        match self.get_mut() {
+            Self::Upstream(body) => Pin::new(body).poll_frame(context).map_err(Broken::Cut),
+            Self::Joined(pieces) => pieces
+                .poll_recv(context)
+                .map(|piece| piece.map(|piece| piece.map(Frame::data))),
+            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Upstream(body) => body.is_end_stream(),
+            Self::Joined(_) => false,
+            Self::Whole(bytes) => bytes.is_none(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Upstream(body) => body.size_hint(),
+            Self::Joined(_) => SizeHint::default(),
+            Self::Whole(bytes) => {
+                SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
+            }
+        }
+    }
 }
 
 /// The body of a reply on its way to the client.
 pub(crate) struct Passing {
     /// Bytes that were read already.
     before: Option<Bytes>,
-    inner: Incoming,
+    inner: Inner,
     tap: Option<Tap>,
     silence: Duration,
     idle: Pin<Box<Sleep>>,
@@ -211,7 +260,7 @@ impl fmt::Debug for Passing {
 
 impl Passing {
     pub(crate) fn new(
-        (before, inner): (Bytes, Incoming),
+        (before, inner): (Bytes, Inner),
         tap: Option<Tap>,
         silence: Duration,
         permits: Vec<OwnedSemaphorePermit>,
@@ -267,9 +316,9 @@ impl Body for Passing {
                 self.end_if_over();
                 Poll::Ready(Some(Ok(frame)))
             }
-            Poll::Ready(Some(Err(error))) => {
+            Poll::Ready(Some(Err(broken))) => {
                 self.end(Ended::Cut);
-                Poll::Ready(Some(Err(Broken::Cut(error))))
+                Poll::Ready(Some(Err(broken)))
             }
             Poll::Ready(None) => {
                 self.end(Ended::Whole);

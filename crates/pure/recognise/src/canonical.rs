@@ -33,6 +33,16 @@ pub(crate) enum Handle {
     Strong(Hash),
 }
 
+impl Handle {
+    /// The identity itself, however sure it is.
+    pub(crate) const fn hash(self) -> Option<Hash> {
+        match self {
+            Self::Absent => None,
+            Self::Weak(hash) | Self::Strong(hash) => Some(hash),
+        }
+    }
+}
+
 /// Digest of a content block, with the facts that recognition needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockDigest {

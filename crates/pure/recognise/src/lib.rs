@@ -9,4 +9,4 @@ mod seen;
 pub use canonical::PartKind;
 pub use divided::{Divided, DividedPart, DividedTurn};
 pub use recogniser::{Caller, Chain, Footprint, Recognised, Recogniser, Relation};
-pub use seen::{NotUnderstood, Role, Seen, Session};
+pub use seen::{NotUnderstood, Role, Seen, Session, handle_of};

@@ -203,6 +203,12 @@ impl Seen {
         self.blocks.get(at).map(|block| block.digest)
     }
 
+    /// Identity of the assistant's block at a position, which stays when a client drops members of it;
+    /// `None` for thinking and for blocks of other speakers.
+    pub fn handle(&self, at: usize) -> Option<Hash> {
+        self.blocks.get(at).and_then(|block| block.handle.hash())
+    }
+
     /// Chain of the blocks before a position, with their roles, whoever sent them.
     pub fn chain(&self, upto: usize) -> Option<Hash> {
         let before = self.blocks.get(..upto)?.iter();
@@ -375,6 +381,12 @@ pub(crate) fn handles<'a>(
         handles.push(OneBlock.deserialize(&mut deserializer)?.block().handle);
     }
     Ok(handles)
+}
+
+/// Identity of one block of a reply, as [`Seen::handle`] tells it of the same block in a request.
+pub fn handle_of(block: &[u8]) -> Option<Hash> {
+    let handles = handles(std::iter::once(block)).ok()?;
+    handles.first().and_then(|handle| handle.hash())
 }
 
 #[cfg(test)]

@@ -147,7 +147,7 @@ pub fn ask(
     let layout = body.layout().ok_or(NoCompaction::AllStays)?;
     let list = messages(body, &layout, &sent, &marks, (answer, Some(&words)));
     let mut edits = Edits::new(&layout, list);
-    edits.mark_prefix(body, &layout, &marks);
+    edits.prefix(body, &layout, &marks, line.offered);
     if let Some((place, _)) = layout.max_tokens.filter(|(_, limit)| *limit < ANSWER) {
         edits.put(place, ANSWER.to_string().into_bytes());
     }
@@ -236,6 +236,7 @@ fn composed(
             })),
             start: ask.cut,
             stand_ins: sent.stand_ins.clone(),
+            inserted: sent.inserted.clone(),
         };
         let size = estimate(body, &after, model.bytes);
         if size < before

@@ -1,6 +1,7 @@
 //! The body that is sent: ours in place of theirs, everything else byte for byte.
 
-use crate::body::{Body, Layout, Role, Span};
+use crate::aside::DEFINITION;
+use crate::body::{Body, Layout, Role, Span, Turn};
 use crate::line::{Due, Form, Line, Sent};
 use crate::markers::{Cacheable, Mark, Marks, place};
 use crate::plan::{Surroundings, estimate, prefix, rates, untouched};
@@ -38,6 +39,8 @@ pub enum Act {
     Distil,
     /// The beginning is a summary.
     Compaction,
+    /// The model has our tool to read with.
+    Read,
     /// Markers are not the client's.
     Markers,
 }
@@ -69,6 +72,7 @@ impl Acts {
             Act::Offload => "offload",
             Act::Distil => "distil",
             Act::Compaction => "compaction",
+            Act::Read => "read",
             Act::Markers => "markers",
         };
         self.0.iter().map(name).collect::<Vec<_>>().join(", ")
@@ -99,6 +103,7 @@ pub fn compose(
         (form(Form::Offloaded), Act::Offload),
         (form(Form::Distilled) || !due.is_empty(), Act::Distil),
         (sent.boundary.is_some(), Act::Compaction),
+        (line.offered && body.has_tools, Act::Read),
         (marks.are_ours, Act::Markers),
     ];
     let acts = acts.iter().filter(|(acted, _)| *acted);
@@ -107,7 +112,7 @@ pub fn compose(
     let sent_body = if let Some(layout) = layout {
         let list = messages(body, &layout, &sent, &marks, (body.len(), None));
         let mut edits = Edits::new(&layout, list);
-        edits.mark_prefix(body, &layout, &marks);
+        edits.prefix(body, &layout, &marks, line.offered);
         edits.apply(&body.bytes)
     } else {
         (acts, marks) = (Acts::NONE, Marks::default());
@@ -137,17 +142,36 @@ impl Edits {
         self.0.push((place, bytes));
     }
 
-    /// A marker behind system prompt and tools, where the markers are to have one.
-    pub(crate) fn mark_prefix(&mut self, body: &Body, layout: &Layout, marks: &Marks) {
-        if !marks.on_prefix {
-            return;
-        }
-        // The system prompt follows the tools, so that its marker covers both.
-        for place in [&layout.system, &layout.tools].into_iter().flatten() {
-            if let Some(member) = last_marked(&body.bytes[place.clone()], &marks.marker) {
-                self.put(place.clone(), member);
-                return;
+    /// Our tool behind those of the client, and a marker behind system prompt and tools, where the
+    /// prompt is to have them.
+    pub(crate) fn prefix(&mut self, body: &Body, layout: &Layout, marks: &Marks, offers: bool) {
+        let member = |place: &Range<usize>| &body.bytes[place.clone()];
+        let tools = layout.tools.as_ref().filter(|_| offers);
+        let mut tools = tools.and_then(|place| Some((place, with_ours(member(place))?)));
+        if marks.on_prefix {
+            // The system prompt follows the tools, so that its marker covers both.
+            let system = layout.system.as_ref();
+            let marked = system.and_then(|place| {
+                let marked = last_marked(member(place), &marks.marker)?;
+                Some((place.clone(), marked))
+            });
+            match (marked, layout.tools.as_ref(), &mut tools) {
+                (Some((place, member)), _, _) => self.put(place, member),
+                (None, _, Some((_, written))) => {
+                    if let Some(marked) = last_marked(written, &marks.marker) {
+                        *written = marked;
+                    }
+                }
+                (None, Some(place), None) => {
+                    if let Some(marked) = last_marked(member(place), &marks.marker) {
+                        self.put(place.clone(), marked);
+                    }
+                }
+                (None, None, None) => {}
             }
+        }
+        if let Some((place, written)) = tools {
+            self.put(place.clone(), written);
         }
     }
 
@@ -164,6 +188,38 @@ impl Edits {
         out.extend_from_slice(&bytes[at..]);
         out.into()
     }
+}
+
+/// A list of tools with ours at its end; `None` if it has none of the client's.
+fn with_ours(tools: &[u8]) -> Option<Vec<u8>> {
+    let list = tools.strip_suffix(b"]")?.trim_ascii_end();
+    if !list.ends_with(b"}") {
+        return None;
+    }
+    let mut out = list.to_vec();
+    out.push(b',');
+    out.extend_from_slice(DEFINITION.as_bytes());
+    out.push(b']');
+    Some(out)
+}
+
+/// A body with the answer to it and the results of its calls behind its messages; `None` if it is no
+/// request.
+pub fn continued(body: &Bytes, answer: &[Block], results: &[Block]) -> Option<Bytes> {
+    let layout = Body::read(body).ok()?.layout()?;
+    let end = layout.messages.end.checked_sub(1)?;
+    let mut list = List {
+        out: body[layout.messages.start..end].trim_ascii_end().to_vec(),
+        ..List::default()
+    };
+    let sendable = answer.iter().filter(|block| !block.is_unsendable());
+    for block in sendable {
+        list.block(Role::Assistant, block.bytes());
+    }
+    for block in results {
+        list.block(Role::User, block.bytes());
+    }
+    Some(Edits::new(&layout, list.finish()).apply(body))
 }
 
 /// A system prompt or a list of tools with a marker on its last block; `None` if there is none that
@@ -221,13 +277,12 @@ pub(crate) fn messages(
     for (turn, span) in
         turns.filter(|(turn, _)| turn.parts.start >= sent.start && turn.parts.start < end)
     {
-        let own = (turn.parts.start..turn.parts.end).any(|at| changes(body, sent, marks, at));
-        if own || list.open == Some(turn.role) {
-            for at in turn.parts.clone() {
-                list.member((turn.role, span), &part(body, sent, marks, at));
-            }
-            // Two messages of the client stay two.
-            list.end();
+        // A call of ours may stand behind the last block of an answer.
+        let lacks_end = turn.role == Role::Assistant && sent.inserted.contains_key(&turn.parts.end);
+        let own = lacks_end || turn.parts.clone().any(|at| changes(body, sent, marks, at));
+        let joins = list.open == Some(turn.role);
+        if own || joins {
+            list.parts(body, sent, marks, (turn, span));
         } else {
             list.turn(&span.raw);
         }
@@ -243,6 +298,7 @@ pub(crate) fn messages(
 fn changes(body: &Body, sent: &Sent, marks: &Marks, at: usize) -> bool {
     let is_marked = body.parts.get(at).is_some_and(|part| part.is_marked);
     sent.stand_ins.contains_key(&at)
+        || sent.inserted.contains_key(&at)
         || (marks.are_ours && is_marked)
         || marks.places.contains(&Mark::Part(at))
 }
@@ -291,6 +347,22 @@ struct List {
 impl List {
     fn separate(&mut self) {
         self.out.push(if self.out.is_empty() { b'[' } else { b',' });
+    }
+
+    /// A message of the client, part by part, with the blocks that it lacks.
+    fn parts(&mut self, body: &Body, sent: &Sent, marks: &Marks, (turn, span): (&Turn, &Span)) {
+        for at in turn.parts.clone() {
+            for (role, aside, number) in sent.inserted.get(&at).into_iter().flatten() {
+                if let Some(item) = aside.items.get(*number) {
+                    self.block(*role, item.block.as_bytes());
+                }
+            }
+            self.member((turn.role, span), &part(body, sent, marks, at));
+        }
+        // Two messages of the client stay two, unless a result of ours belongs to the next one.
+        if !sent.inserted.contains_key(&turn.parts.end) {
+            self.end();
+        }
     }
 
     /// A whole message as it came.

@@ -1,5 +1,6 @@
 //! Our part of one conversation: the fold of its records.
 
+use crate::aside::{Aside, Inserted};
 use crate::body::Body;
 use dormouse_context::economy::{Compacted, Estimators};
 use dormouse_core::hash::Hash;
@@ -111,6 +112,10 @@ pub enum Record {
     Answered(Answered),
     /// A summary that a model could not give.
     Failed,
+    /// Our tool is offered in this conversation.
+    Offered,
+    /// Blocks of a reply that the client does not have.
+    Aside(Box<Aside>),
 }
 
 /// Our part of one conversation. See the module documentation.
@@ -118,6 +123,9 @@ pub enum Record {
 pub struct Line {
     replaced: HashMap<usize, Vec<Arc<Replaced>>>,
     boundaries: Vec<Arc<Boundary>>,
+    asides: Vec<Arc<Aside>>,
+    /// True if our tool is among those that the model may call.
+    pub(crate) offered: bool,
     pub(crate) known: Estimators,
     pub(crate) spent: f64,
     pub(crate) last: Option<Answered>,
@@ -170,7 +178,25 @@ impl Line {
                 self.last = Some(answered);
             }
             Record::Failed => self.failures += 1,
+            Record::Offered => self.offered = true,
+            Record::Aside(aside) => {
+                self.again += aside.reads;
+                self.asides.push(Arc::new(*aside));
+            }
         }
+    }
+
+    /// True without a record: the conversation has just begun.
+    pub(crate) fn is_fresh(&self) -> bool {
+        !self.offered
+            && self.last.is_none()
+            && self.replaced.is_empty()
+            && self.boundaries.is_empty()
+    }
+
+    /// True if the model has our tool in this conversation.
+    pub const fn is_offered(&self) -> bool {
+        self.offered
     }
 
     /// Takes note of a request that is about to be sent. The client's next request shows whether it
@@ -261,10 +287,18 @@ impl Line {
                 }
             }
         }
+        let mut inserted = Inserted::new();
+        let reached = |aside: &&Arc<Aside>| aside.at >= start && aside.at < body.len();
+        for aside in self.asides.iter().filter(reached) {
+            if seen.chain(aside.at) == Some(aside.chain) {
+                aside.insert(body, seen, &mut inserted);
+            }
+        }
         Sent {
             boundary: boundary.cloned(),
             start,
             stand_ins,
+            inserted,
         }
     }
 }
@@ -276,12 +310,14 @@ pub(crate) struct Sent {
     /// First part of the client that is sent.
     pub(crate) start: usize,
     pub(crate) stand_ins: BTreeMap<usize, Arc<Replaced>>,
+    /// Blocks that the client does not have, by the part that they stand in front of.
+    pub(crate) inserted: Inserted,
 }
 
 impl Sent {
     /// True if anything of ours is sent.
     pub(crate) fn is_rewritten(&self) -> bool {
-        self.boundary.is_some() || !self.stand_ins.is_empty()
+        self.boundary.is_some() || !self.stand_ins.is_empty() || !self.inserted.is_empty()
     }
 }
 

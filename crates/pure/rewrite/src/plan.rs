@@ -26,7 +26,8 @@ pub struct Surroundings<'a> {
     pub rules: &'a Rules,
     /// Windows and prices of the models.
     pub models: &'a Arc<ModelTable>,
-    /// Folder of this conversation's files as its client can open it; `None` if it cannot.
+    /// Folder of this conversation's files as its model can open it: a real one with the client's tools,
+    /// [`crate::FOLDER`] with ours; `None` if it cannot.
     pub folder: Option<&'a str>,
     /// Betas that the request names.
     pub betas: &'a [String],
@@ -198,7 +199,15 @@ pub(crate) fn estimate(body: &Body, sent: &Sent, bytes: BytesPerToken) -> Tokens
             None => part.tokens(bytes),
         })
         .sum();
-    prefix(body, bytes) + front + parts
+    let inserted = sent
+        .inserted
+        .range(sent.start..)
+        .flat_map(|(_, items)| items);
+    let inserted: Tokens = inserted
+        .filter_map(|(_, aside, number)| aside.items.get(*number))
+        .map(|item| of_text(&item.block))
+        .sum();
+    prefix(body, bytes) + front + parts + inserted
 }
 
 /// Estimated tokens of the client's own prompt.

@@ -13,8 +13,7 @@ impl Layers {
     /// The body of a question as the message would be sent, but for a summary that is still to be
     /// asked for.
     pub fn counted(&self, seat: &Seat, body: &Body, seen: &Seen, facts: &Facts) -> Bytes {
-        let folder = self.lines.results(seat.slot.conversation);
-        let folder = facts.local.then(|| folder.to_string_lossy().into_owned());
+        let folder = self.folder(&seat.slot, facts);
         let around = Surroundings {
             rules: &self.rules,
             models: &self.models,

@@ -166,6 +166,7 @@ impl Figures {
                 ("offload", rewrites.offloaded),
                 ("distil", rewrites.distilled),
                 ("compaction", rewrites.compacted),
+                ("read", rewrites.read),
                 ("not_saved", rewrites.unsaved),
             ];
             let rows =

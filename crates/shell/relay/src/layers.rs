@@ -9,18 +9,19 @@
 //! # Not here
 //! Decisions and bytes (`dormouse-rewrite`), files (`lines`), sockets (the door).
 
+use crate::expected::Expected;
 use crate::lines::{Lines, Slot};
 use crate::sweep::Swept;
 use bytes::Bytes;
 use dormouse_core::models::ModelTable;
 use dormouse_core::settings::Settings;
-use dormouse_core::units::{Millis, Tokens};
+use dormouse_core::units::Millis;
 use dormouse_core::usage::TokenUsage;
 use dormouse_model::anthropic::Observed;
 use dormouse_recognise::{Chain, Recognised, Relation, Seen};
 use dormouse_rewrite::{
-    Acts, Answered, Ask, Body, Compaction, Composed, Due, Plan, Record, Rules, Surroundings, ask,
-    boundary, compose, plan, without_model,
+    Act, Acts, Ask, Body, Compaction, Composed, Due, FOLDER, Plan, Record, Rules, Surroundings,
+    ask, boundary, compose, offers, plan, without_model,
 };
 use dormouse_system::{FileError, System};
 use std::path::Path;
@@ -34,6 +35,7 @@ struct Counts {
     offloaded: AtomicU64,
     distilled: AtomicU64,
     compacted: AtomicU64,
+    read: AtomicU64,
     unsaved: AtomicU64,
 }
 
@@ -46,6 +48,8 @@ pub struct Rewrites {
     pub distilled: u64,
     /// Histories that gave way to a summary.
     pub compacted: u64,
+    /// Texts that models opened by our tool.
+    pub read: u64,
     /// Plans that were given up because the disk took nothing.
     pub unsaved: u64,
 }
@@ -64,6 +68,8 @@ pub struct Layers {
 pub struct Facts {
     /// True if the client runs on this machine, so that it can open files of ours.
     pub local: bool,
+    /// True if the model is to open them by a tool of ours instead.
+    pub offers: bool,
     /// Betas that it names.
     pub betas: Vec<String>,
     /// Time of its arrival.
@@ -90,6 +96,8 @@ pub struct Prepared {
     pub acts: Acts,
     /// Usage of our own question, if there was one.
     pub beside: Option<TokenUsage>,
+    /// Conversation in which the model may call our tool.
+    pub reads: Option<Chain>,
     expected: Option<Expected>,
 }
 
@@ -100,6 +108,7 @@ impl Prepared {
             body,
             acts: Acts::NONE,
             beside: None,
+            reads: None,
             expected: None,
         }
     }
@@ -108,67 +117,6 @@ impl Prepared {
     pub fn expected(&mut self) -> Option<Expected> {
         self.expected.take()
     }
-}
-
-/// A prompt that was sent, until its answer is measured.
-#[derive(Debug)]
-pub struct Expected {
-    layers: Arc<Layers>,
-    slot: Arc<Slot>,
-    composed: Composed,
-    due: Vec<Due>,
-    again: u32,
-    beside: Option<TokenUsage>,
-}
-
-impl Expected {
-    /// Usage that the client's own prompt would have had: everything up to its last request read from
-    /// the cache, the rest written. `None` if it was sent as it came.
-    pub fn untouched(&self, usage: &TokenUsage) -> Option<TokenUsage> {
-        if self.composed.acts.is_empty() {
-            return None;
-        }
-        let before = self.slot.line().untouched().unwrap_or_default();
-        let now = corrected(
-            self.composed.untouched,
-            self.composed.estimate,
-            usage.prompt(),
-        );
-        Some(TokenUsage {
-            cache_read: before.min(now),
-            cache_write_5m: now - before.min(now),
-            output: usage.output,
-            ..TokenUsage::default()
-        })
-    }
-
-    /// Learns from a whole answer. The record need not be durable.
-    pub fn answered(self, usage: &TokenUsage, at: Millis) {
-        let prompt = usage.prompt();
-        let beside = self.beside.unwrap_or_default();
-        let record = Record::Answered(Answered {
-            at,
-            prompt,
-            estimate: self.composed.estimate,
-            untouched: corrected(self.composed.untouched, self.composed.estimate, prompt),
-            cost: self.composed.rates.cost(usage) + self.composed.rates.cost(&beside),
-            due: self.due,
-            marked: self.composed.marked,
-            again: self.again,
-        });
-        self.slot.line().apply(record.clone());
-        let noted = self.layers.lines.note(self.slot.conversation, &record);
-        if noted.is_err() {
-            self.layers.counts.unsaved.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-}
-
-/// An estimate in proportion to one that was measured.
-fn corrected(estimate: Tokens, of: Tokens, measured: Tokens) -> Tokens {
-    let product = u128::from(estimate.0) * u128::from(measured.0);
-    let share = product / u128::from(of.0.max(1));
-    Tokens(u64::try_from(share).unwrap_or(u64::MAX))
 }
 
 /// A request whose conversation is to be compacted first.
@@ -267,6 +215,7 @@ impl Layers {
             offloaded: count(&self.counts.offloaded),
             distilled: count(&self.counts.distilled),
             compacted: count(&self.counts.compacted),
+            read: count(&self.counts.read),
             unsaved: count(&self.counts.unsaved),
         }
     }
@@ -279,6 +228,24 @@ impl Layers {
         Some(Seat { slot: opened.ok()? })
     }
 
+    /// Offers our tool from the first request of a conversation on, or never.
+    fn offer(&self, slot: &Slot) {
+        let kept = self.lines.keep(slot.conversation, &[], &[Record::Offered]);
+        match kept {
+            Ok(()) => slot.line().apply(Record::Offered),
+            Err(error) => self.not_saved(&error),
+        }
+    }
+
+    /// Folder of a conversation's files as its model can open it.
+    pub(crate) fn folder(&self, slot: &Slot, facts: &Facts) -> Option<String> {
+        if slot.line().is_offered() {
+            return Some(FOLDER.to_owned());
+        }
+        let results = self.lines.results(slot.conversation);
+        facts.local.then(|| results.to_string_lossy().into_owned())
+    }
+
     /// Plans a request and writes its body. Belongs on a thread that may block.
     pub fn prepare(
         self: &Arc<Self>,
@@ -287,13 +254,15 @@ impl Layers {
         (seen, recognised): (Arc<Seen>, &Recognised),
         facts: Facts,
     ) -> Step {
-        let results = self.lines.results(turn.slot.conversation);
+        if facts.offers && offers(&body, &turn.slot.line()) {
+            self.offer(&turn.slot);
+        }
         let request = Request {
             layers: Arc::clone(self),
+            folder: self.folder(&turn.slot, &facts),
             slot: turn.slot,
             body,
             seen,
-            folder: facts.local.then(|| results.to_string_lossy().into_owned()),
             facts,
             _turn: turn.permit,
         };
@@ -386,6 +355,10 @@ impl Request {
         drop(line);
         Prepared {
             body: composed.body.clone(),
+            reads: composed
+                .acts
+                .has(Act::Read)
+                .then_some(self.slot.conversation),
             acts: composed.acts.clone(),
             beside,
             expected: Some(Expected {
@@ -405,8 +378,19 @@ impl Request {
 }
 
 impl Layers {
-    fn not_saved(&self, error: &FileError) {
+    /// Counts texts that a model opened.
+    pub(crate) fn count_reads(&self, reads: u32) {
+        let read = &self.counts.read;
+        read.fetch_add(u64::from(reads), Ordering::Relaxed);
+    }
+
+    /// Counts a record that the disk did not take.
+    pub(crate) fn count_unsaved(&self) {
         self.counts.unsaved.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn not_saved(&self, error: &FileError) {
+        self.count_unsaved();
         tracing::warn!(%error, "a rewrite could not be saved and is not made");
     }
 }

@@ -131,7 +131,7 @@ impl Lines {
         let files = records.iter().filter_map(|record| match record {
             Record::Replaced(one) => Some(one.file.clone()),
             Record::Boundary(boundary) => Some(history_file(boundary.upto)),
-            Record::Answered(_) | Record::Failed => None,
+            Record::Answered(_) | Record::Failed | Record::Offered | Record::Aside(_) => None,
         });
         Ok(files.collect())
     }

@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
 use crate::output::{Line, Out, Report, Role};
 use dormouse_core::settings::keys;
-use dormouse_gateway::{ClientKeys, Gateway, Limits, Server, Upstream, serve};
+use dormouse_gateway::{ClientKeys, Gateway, Limits, Reads, Server, Upstream, serve};
 use dormouse_relay::{BookError, Layers, Relay, folder};
 use dormouse_system::Clock;
 use serde::Serialize;
@@ -29,6 +29,10 @@ layers: long tool results become files and short excerpts, older messages become
 summary, whenever that is cheaper than carrying them on. The agent keeps its own
 history and sees none of it. Everything else passes byte for byte, over HTTP/1.1
 and HTTP/2, each request sent upstream once. `--layers off` changes no prompt.
+
+A model opens such a file by its path, with the agent's own tools. Beyond loopback,
+or with `--read tool`, the gateway offers a tool `dormouse_read` in new conversations
+and answers its calls itself; the agent sees one reply without them.
 
 The gateway books tokens and cost of each conversation; `dormouse stats --gateway`
 shows them. It keeps no key. Texts that the layers took out of a prompt are files
@@ -63,6 +67,9 @@ pub struct Args {
     /// Layers that shorten prompts
     #[arg(long, value_name = "on|off", value_enum, default_value_t = LayersArg::On)]
     layers: LayersArg,
+    /// How a model opens texts that left its prompt: by path on loopback, else by a tool
+    #[arg(long, value_name = "path|tool", value_enum)]
+    read: Option<ReadArg>,
     /// A file of keys that clients need, one a line
     #[arg(long, value_name = "FILE")]
     client_keys: Option<PathBuf>,
@@ -82,6 +89,22 @@ pub struct Args {
 enum LayersArg {
     On,
     Off,
+}
+
+/// Way in which models open texts that left their prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum ReadArg {
+    Path,
+    Tool,
+}
+
+impl From<ReadArg> for Reads {
+    fn from(read: ReadArg) -> Self {
+        match read {
+            ReadArg::Path => Self::Path,
+            ReadArg::Tool => Self::Tool,
+        }
+    }
 }
 
 impl Args {
@@ -134,6 +157,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         let gateway = Gateway {
             relay: Arc::clone(&relay),
             layers,
+            reads: args.read.map(Reads::from),
             upstream,
             keys,
             upstream_key: app.system.env.text("ANTHROPIC_API_KEY"),

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use dormouse_core::models::ModelTable;
 use dormouse_core::settings::Settings;
-use dormouse_gateway::{ClientKeys, Gateway, Limits, Server, Upstream, serve};
+use dormouse_gateway::{ClientKeys, Gateway, Limits, Reads, Server, Upstream, serve};
 use dormouse_relay::{BookReport, Layers, Relay, read_book};
 use dormouse_system::System;
 use http::{HeaderMap, Request, Response};
@@ -154,6 +154,7 @@ pub(crate) struct Options {
     pub(crate) upstream_key: Option<&'static str>,
     pub(crate) home: Option<Arc<TempDir>>,
     pub(crate) layers: bool,
+    pub(crate) reads: Option<Reads>,
 }
 
 impl Running {
@@ -174,6 +175,7 @@ impl Running {
                 let models = Arc::new(ModelTable::builtin().clone());
                 Arc::new(Layers::new(&system, home.path(), models, &settings))
             }),
+            reads: options.reads,
             upstream: Upstream::new(upstream, None, &[]).unwrap(),
             keys: options.keys.map(|keys| ClientKeys::parse(keys).unwrap()),
             upstream_key: options.upstream_key.map(str::to_owned),

@@ -17,4 +17,6 @@ mod many;
 #[cfg(test)]
 mod own_requests;
 #[cfg(test)]
+mod reads;
+#[cfg(test)]
 mod transparent;

@@ -1,6 +1,8 @@
 //! Histories of clients under the layers.
 
 #[cfg(test)]
+mod asides;
+#[cfg(test)]
 mod boundaries;
 #[cfg(test)]
 mod kit;
