@@ -14,6 +14,8 @@ pub(crate) const OFF: &str = "dormouse-off";
 pub(crate) const KEY: &str = "x-dormouse-key";
 /// Beginning of the names of all headers that speak to the gateway or come from it.
 const OURS: &str = "x-dormouse-";
+/// Project whose memory a request wants.
+pub(crate) const PROJECT: &str = "x-dormouse-project";
 /// Id of the request, in replies and in the book.
 pub(crate) const REQUEST: HeaderName = HeaderName::from_static("x-dormouse-request");
 /// Layers that changed the request.

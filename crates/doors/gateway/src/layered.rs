@@ -4,6 +4,7 @@
 //! upstream. Whatever fails on the way, the request is sent as it came.
 
 use crate::answer::Shared;
+use crate::headers;
 use crate::reading::Reading;
 use crate::refusal::Refusal;
 use crate::server::Reads;
@@ -64,6 +65,7 @@ impl Layered<'_> {
         Facts {
             local: reads == Reads::Path,
             offers: reads == Reads::Tool,
+            project: headers::text(self.headers, headers::PROJECT).map(str::to_owned),
             betas: betas(self.headers),
             now: self.at,
             refused,

@@ -1,4 +1,4 @@
-//! Reads that the model asks of the gateway, which the client never sees.
+//! Blocks of the prompt that the client never sees: reads of the model, and recalled memories.
 //!
 //! # Model
 //! A client that cannot open our files gets one more tool, [`READ`], from the first request of its
@@ -6,6 +6,8 @@
 //! client's history lacks them. An [`Aside`] holds the missing blocks of one reply: it names the history
 //! that was asked with and the visible blocks around each missing one, and the next requests put them
 //! back where the model has them in its cache.
+//!
+//! A recalled memory is an aside, too: one block behind the user's words that it was recalled for.
 //!
 //! # Not here
 //! The files that are read (`dormouse-relay`), the events of a streamed reply ([`crate::reply`]).
@@ -38,10 +40,10 @@ pub(crate) const DEFINITION: &str = concat!(
     r#""Most lines."}}}}"#
 );
 
-/// Blocks of one reply that the client does not have.
+/// Blocks around one reply that the client does not have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Aside {
-    /// Number of the client's blocks that the reply answers.
+    /// Number of the client's blocks in front of the reply.
     pub at: usize,
     /// Chain of these blocks.
     pub chain: Hash,
@@ -78,6 +80,8 @@ pub enum Spot {
     },
     /// Behind the whole reply.
     End,
+    /// In front of the reply, with the words that it answers.
+    Words,
 }
 
 /// Upstream's answers to one request of a client, as far as they have come.
@@ -189,8 +193,33 @@ pub fn offers(body: &Body, line: &Line) -> bool {
 pub(crate) type Inserted = BTreeMap<usize, Vec<(Role, Arc<Aside>, usize)>>;
 
 impl Aside {
+    /// A text behind everything that a history says so far.
+    pub fn behind(seen: &Seen, text: &str) -> Option<Self> {
+        let block = Block::text(text);
+        Some(Self {
+            at: seen.len(),
+            chain: seen.chain(seen.len())?,
+            items: vec![Item {
+                spot: Spot::Words,
+                is_call: false,
+                block: String::from_utf8_lossy(block.bytes()).into_owned(),
+            }],
+            reads: 0,
+        })
+    }
+
+    /// True for memories, false for reads.
+    pub(crate) fn is_recalled(&self) -> bool {
+        self.items.iter().all(|item| item.spot == Spot::Words)
+    }
+
     /// Puts the missing blocks at their places in a history; nothing at all if one has no place.
     pub(crate) fn insert(self: &Arc<Self>, body: &Body, seen: &Seen, inserted: &mut Inserted) {
+        if self.is_recalled() {
+            let items = (0..self.items.len()).map(|number| (Role::User, Arc::clone(self), number));
+            inserted.entry(self.at).or_default().extend(items);
+            return;
+        }
         let reply = body.turns.iter().find(|turn| turn.parts.start == self.at);
         let Some(reply) = reply.filter(|turn| turn.role == Role::Assistant) else {
             return;
@@ -198,6 +227,7 @@ impl Aside {
         let parts = reply.parts.clone();
         let place = |spot: Spot| match spot {
             Spot::End => Some(parts.end),
+            Spot::Words => Some(parts.start),
             Spot::Behind {
                 blocks,
                 last,

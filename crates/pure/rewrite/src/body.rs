@@ -236,6 +236,16 @@ impl Body {
         self.parts.is_empty()
     }
 
+    /// True if the client offers tools: its conversation goes on.
+    pub const fn offers_tools(&self) -> bool {
+        self.has_tools
+    }
+
+    /// True once the history holds an answer.
+    pub fn is_answered(&self) -> bool {
+        self.round() > 0
+    }
+
     /// True if a block of the messages carries a marker.
     pub(crate) fn is_marked(&self) -> bool {
         self.parts.iter().any(|part| part.is_marked)

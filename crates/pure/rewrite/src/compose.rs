@@ -41,6 +41,8 @@ pub enum Act {
     Compaction,
     /// The model has our tool to read with.
     Read,
+    /// Memories stand behind words of the user.
+    Recall,
     /// Markers are not the client's.
     Markers,
 }
@@ -73,6 +75,7 @@ impl Acts {
             Act::Distil => "distil",
             Act::Compaction => "compaction",
             Act::Read => "read",
+            Act::Recall => "recall",
             Act::Markers => "markers",
         };
         self.0.iter().map(name).collect::<Vec<_>>().join(", ")
@@ -104,6 +107,7 @@ pub fn compose(
         (form(Form::Distilled) || !due.is_empty(), Act::Distil),
         (sent.boundary.is_some(), Act::Compaction),
         (line.offered && body.has_tools, Act::Read),
+        (sent.has_recalled(), Act::Recall),
         (marks.are_ours, Act::Markers),
     ];
     let acts = acts.iter().filter(|(acted, _)| *acted);
@@ -277,8 +281,8 @@ pub(crate) fn messages(
     for (turn, span) in
         turns.filter(|(turn, _)| turn.parts.start >= sent.start && turn.parts.start < end)
     {
-        // A call of ours may stand behind the last block of an answer.
-        let lacks_end = turn.role == Role::Assistant && sent.inserted.contains_key(&turn.parts.end);
+        // A call of ours may stand behind the last block of an answer, a memory behind the user's words.
+        let lacks_end = follows(sent, turn.parts.end).any(|(role, _)| role == turn.role);
         let own = lacks_end || turn.parts.clone().any(|at| changes(body, sent, marks, at));
         let joins = list.open == Some(turn.role);
         if own || joins {
@@ -287,11 +291,24 @@ pub(crate) fn messages(
             list.turn(&span.raw);
         }
     }
+    // Memories recalled for the last words; blocks of the next answer are none of this list.
+    for (role, block) in follows(sent, end).take_while(|(role, _)| *role == Role::User) {
+        list.block(role, block);
+    }
     if let Some(block) = behind {
         list.end();
         list.block(Role::User, block.bytes());
     }
     list.finish()
+}
+
+/// Blocks in front of a part that the client does not have.
+fn follows(sent: &Sent, at: usize) -> impl Iterator<Item = (Role, &[u8])> {
+    let inserted = sent.inserted.get(&at).into_iter().flatten();
+    inserted.filter_map(|(role, aside, number)| {
+        let item = aside.items.get(*number)?;
+        Some((*role, item.block.as_bytes()))
+    })
 }
 
 /// True if a part is not sent as the client wrote it.
@@ -352,10 +369,8 @@ impl List {
     /// A message of the client, part by part, with the blocks that it lacks.
     fn parts(&mut self, body: &Body, sent: &Sent, marks: &Marks, (turn, span): (&Turn, &Span)) {
         for at in turn.parts.clone() {
-            for (role, aside, number) in sent.inserted.get(&at).into_iter().flatten() {
-                if let Some(item) = aside.items.get(*number) {
-                    self.block(*role, item.block.as_bytes());
-                }
+            for (role, block) in follows(sent, at) {
+                self.block(role, block);
             }
             self.member((turn.role, span), &part(body, sent, marks, at));
         }

@@ -20,3 +20,4 @@ pub use line::{Answered, Boundary, Due, Form, Line, Record, Replaced};
 pub use plan::{Compact, Plan, Save, Surroundings, plan};
 pub use reply::{Event, Joined, joined};
 pub use rules::Rules;
+pub use transcript::{session, words};

@@ -194,6 +194,12 @@ impl Line {
             && self.boundaries.is_empty()
     }
 
+    /// True if something was recalled for the newest words of a history.
+    pub fn has_recalled(&self, seen: &Seen) -> bool {
+        let mut asides = self.asides.iter().filter(|aside| aside.at == seen.len());
+        asides.any(|aside| seen.chain(aside.at) == Some(aside.chain))
+    }
+
     /// True if the model has our tool in this conversation.
     pub const fn is_offered(&self) -> bool {
         self.offered
@@ -288,7 +294,7 @@ impl Line {
             }
         }
         let mut inserted = Inserted::new();
-        let reached = |aside: &&Arc<Aside>| aside.at >= start && aside.at < body.len();
+        let reached = |aside: &&Arc<Aside>| aside.at >= start && aside.at <= body.len();
         for aside in self.asides.iter().filter(reached) {
             if seen.chain(aside.at) == Some(aside.chain) {
                 aside.insert(body, seen, &mut inserted);
@@ -315,6 +321,12 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
+    /// True if memories are sent with the user's words.
+    pub(crate) fn has_recalled(&self) -> bool {
+        let mut items = self.inserted.values().flatten();
+        items.any(|(_, aside, _)| aside.is_recalled())
+    }
+
     /// True if anything of ours is sent.
     pub(crate) fn is_rewritten(&self) -> bool {
         self.boundary.is_some() || !self.stand_ins.is_empty() || !self.inserted.is_empty()

@@ -167,6 +167,7 @@ impl Figures {
                 ("distil", rewrites.distilled),
                 ("compaction", rewrites.compacted),
                 ("read", rewrites.read),
+                ("recall", rewrites.recalled),
                 ("not_saved", rewrites.unsaved),
             ];
             let rows =

@@ -11,6 +11,7 @@
 
 use crate::expected::Expected;
 use crate::lines::{Lines, Slot};
+use crate::memory::ProjectMemory;
 use crate::sweep::Swept;
 use bytes::Bytes;
 use dormouse_core::models::ModelTable;
@@ -36,6 +37,7 @@ struct Counts {
     distilled: AtomicU64,
     compacted: AtomicU64,
     read: AtomicU64,
+    recalled: AtomicU64,
     unsaved: AtomicU64,
 }
 
@@ -50,6 +52,8 @@ pub struct Rewrites {
     pub compacted: u64,
     /// Texts that models opened by our tool.
     pub read: u64,
+    /// Words of users that memories were recalled for.
+    pub recalled: u64,
     /// Plans that were given up because the disk took nothing.
     pub unsaved: u64,
 }
@@ -60,6 +64,7 @@ pub struct Layers {
     pub(crate) lines: Lines,
     pub(crate) rules: Rules,
     pub(crate) models: Arc<ModelTable>,
+    pub(crate) memory: Option<Arc<dyn ProjectMemory>>,
     counts: Counts,
 }
 
@@ -70,6 +75,8 @@ pub struct Facts {
     pub local: bool,
     /// True if the model is to open them by a tool of ours instead.
     pub offers: bool,
+    /// Project that it names, whose memory it wants.
+    pub project: Option<String>,
     /// Betas that it names.
     pub betas: Vec<String>,
     /// Time of its arrival.
@@ -192,8 +199,16 @@ impl Layers {
             lines: Lines::new(Arc::clone(&system.files), folder),
             rules: Rules::new(settings),
             models,
+            memory: None,
             counts: Counts::default(),
         }
+    }
+
+    /// The same layers, with memory for conversations that are opened for it.
+    #[must_use]
+    pub fn with_memory(mut self, memory: Arc<dyn ProjectMemory>) -> Self {
+        self.memory = Some(memory);
+        self
     }
 
     /// Removes files that no conversation needs, and conversations that were silent for so many days.
@@ -216,6 +231,7 @@ impl Layers {
             distilled: count(&self.counts.distilled),
             compacted: count(&self.counts.compacted),
             read: count(&self.counts.read),
+            recalled: count(&self.counts.recalled),
             unsaved: count(&self.counts.unsaved),
         }
     }
@@ -257,6 +273,7 @@ impl Layers {
         if facts.offers && offers(&body, &turn.slot.line()) {
             self.offer(&turn.slot);
         }
+        self.remember(&turn.slot, &body, &seen, facts.project.as_deref());
         let request = Request {
             layers: Arc::clone(self),
             folder: self.folder(&turn.slot, &facts),
@@ -382,6 +399,11 @@ impl Layers {
     pub(crate) fn count_reads(&self, reads: u32) {
         let read = &self.counts.read;
         read.fetch_add(u64::from(reads), Ordering::Relaxed);
+    }
+
+    /// Counts words that memories were recalled for.
+    pub(crate) fn count_recalled(&self) {
+        self.counts.recalled.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts a record that the disk did not take.

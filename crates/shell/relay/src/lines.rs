@@ -74,6 +74,12 @@ impl Lines {
         self.folder.join("results").join(conversation.to_string())
     }
 
+    /// File of a conversation's history, for those that memories are drawn from.
+    pub(crate) fn transcript(&self, conversation: Chain) -> PathBuf {
+        let name = format!("{conversation}.jsonl");
+        self.folder.join("transcripts").join(name)
+    }
+
     /// The line of a conversation. Reads its file if it is not held.
     pub(crate) fn open(&self, conversation: Chain) -> Result<Arc<Slot>, FileError> {
         if let Some(slot) = self.touch(conversation) {

@@ -83,15 +83,12 @@ impl Layers {
     pub fn keep_aside(&self, conversation: Chain, aside: Aside) -> bool {
         self.count_reads(aside.reads);
         let record = Record::Aside(Box::new(aside));
-        let kept = self
-            .lines
-            .keep(conversation, &[], std::slice::from_ref(&record));
-        let slot = kept.and_then(|()| self.lines.open(conversation));
-        match &slot {
-            Ok(slot) => slot.line().apply(record),
-            Err(error) => self.not_saved(error),
+        let slot = self.lines.open(conversation);
+        let kept = slot.and_then(|slot| self.keep_record(&slot, record));
+        if let Err(error) = &kept {
+            self.not_saved(error);
         }
-        slot.is_ok()
+        kept.is_ok()
     }
 }
 

@@ -65,6 +65,8 @@ impl Lines {
             }
             if is_over {
                 self.forget(conversation);
+                // Most conversations have none.
+                drop(self.files.remove_file(&self.transcript(conversation)));
                 self.files.remove_file(&line)?;
                 swept.conversations += 1;
             }

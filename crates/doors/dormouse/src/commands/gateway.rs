@@ -4,6 +4,7 @@
 //! The exchange itself: `dormouse-gateway`. Its figures: [`figures`].
 
 pub mod figures;
+mod memory;
 
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
@@ -12,6 +13,7 @@ use dormouse_core::settings::keys;
 use dormouse_gateway::{ClientKeys, Gateway, Limits, Reads, Server, Upstream, serve};
 use dormouse_relay::{BookError, Layers, Relay, folder};
 use dormouse_system::Clock;
+use memory::{Project, Projects};
 use serde::Serialize;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -34,6 +36,10 @@ A model opens such a file by its path, with the agent's own tools. Beyond loopba
 or with `--read tool`, the gateway offers a tool `dormouse_read` in new conversations
 and answers its calls itself; the agent sees one reply without them.
 
+With `--memory FOLDER` conversations get the memory of that project: what certainly
+fits is put behind the user's words, and memories are drawn from what the user says.
+With several folders a conversation names its own in the header x-dormouse-project.
+
 The gateway books tokens and cost of each conversation; `dormouse stats --gateway`
 shows them. It keeps no key. Texts that the layers took out of a prompt are files
 below `gateway/` in the home.
@@ -50,6 +56,7 @@ Examples:
   dormouse gateway
   ANTHROPIC_BASE_URL=http://127.0.0.1:4141 your-agent
   dormouse gateway --upstream http://127.0.0.1:4242 --listen 127.0.0.1:0
+  dormouse gateway --memory .
   dormouse gateway --listen 0.0.0.0:4141 --client-keys keys.txt
 
 JSON: one line {\"listening\": \"http://…\", \"upstream\"} when it is ready.";
@@ -70,6 +77,9 @@ pub struct Args {
     /// How a model opens texts that left its prompt: by path on loopback, else by a tool
     #[arg(long, value_name = "path|tool", value_enum)]
     read: Option<ReadArg>,
+    /// A project whose memory conversations get; may be given several times
+    #[arg(long, value_name = "FOLDER")]
+    memory: Vec<PathBuf>,
     /// A file of keys that clients need, one a line
     #[arg(long, value_name = "FILE")]
     client_keys: Option<PathBuf>,
@@ -136,6 +146,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     .map_err(|error| UserError::of(Exit::Unsuitable, &error))?;
     let keys = args.client_keys.as_deref();
     let keys = keys.map(|path| client_keys(path, app)).transpose()?;
+    let memory = memory(args, app)?;
     // One thread for all connections: a piece passes without a change of threads, which takes longer
     // than passing it. Reading and hashing bodies has threads of its own.
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -146,7 +157,10 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         let listener = listen(&args.listen, keys.is_some()).await?;
         let folder = folder(&host.places().home);
         let relay = Relay::open(&app.system, &folder, host.models());
-        let layers = Layers::new(&app.system, &folder, host.models(), &settings);
+        let mut layers = Layers::new(&app.system, &folder, host.models(), &settings);
+        if let Some(memory) = memory {
+            layers = layers.with_memory(Arc::new(memory));
+        }
         let relay = Arc::new(relay.map_err(book_failure)?);
         let layers = (args.layers == LayersArg::On).then(|| Arc::new(layers));
         if let Some(layers) = &layers {
@@ -173,6 +187,31 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         interrupted(server).await;
         Ok(())
     })
+}
+
+/// Memory of the projects that were named; `None` if there is none.
+fn memory(args: &Args, app: &mut App) -> Result<Option<Projects>, Failure> {
+    if args.memory.is_empty() {
+        return Ok(None);
+    }
+    if args.layers == LayersArg::Off {
+        let message = "memory needs the layers: it changes prompts";
+        return Err(UserError::new(Exit::Usage, message)
+            .hint("leave out --layers off, or --memory")
+            .into());
+    }
+    let mut projects = Vec::new();
+    for folder in &args.memory {
+        // As a client would name it in its header.
+        let folder = app.system.files.real_path(folder)?;
+        let host = app.host_in(&folder)?;
+        projects.push(Project { folder, host });
+    }
+    Ok(Some(Projects {
+        all: projects,
+        system: app.system.clone(),
+        settings: app.pass_settings_on(),
+    }))
 }
 
 /// Removes files of the layers that nothing needs, now and once a day.

@@ -14,14 +14,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// A gateway that ends with the test.
-struct Gateway {
+pub(crate) struct Gateway {
     child: Child,
-    address: String,
+    pub(crate) address: String,
 }
 
 impl Gateway {
     fn start(machine: &Machine, upstream: &str) -> Self {
-        let line = format!("gateway --listen 127.0.0.1:0 --upstream http://{upstream} --json");
+        Self::start_with(machine, upstream, "")
+    }
+
+    pub(crate) fn start_with(machine: &Machine, upstream: &str, options: &str) -> Self {
+        let line =
+            format!("gateway --listen 127.0.0.1:0 --upstream http://{upstream} --json {options}");
         let mut child = machine
             .command(&line)
             .stdout(Stdio::piped())

@@ -30,6 +30,8 @@ mod foreign;
 #[cfg(test)]
 mod gateway;
 #[cfg(test)]
+mod gateway_memory;
+#[cfg(test)]
 mod gc;
 #[cfg(test)]
 mod guard;
