@@ -37,6 +37,8 @@ pub enum Act {
     Offload,
     /// Results are distillates, or will be.
     Distil,
+    /// Old results are paths.
+    Clear,
     /// The beginning is a summary.
     Compaction,
     /// The model has our tool to read with.
@@ -73,6 +75,7 @@ impl Acts {
         let name = |act: &Act| match act {
             Act::Offload => "offload",
             Act::Distil => "distil",
+            Act::Clear => "clear",
             Act::Compaction => "compaction",
             Act::Read => "read",
             Act::Recall => "recall",
@@ -105,6 +108,7 @@ pub fn compose(
     let acts = [
         (form(Form::Offloaded), Act::Offload),
         (form(Form::Distilled) || !due.is_empty(), Act::Distil),
+        (form(Form::Cleared), Act::Clear),
         (sent.boundary.is_some(), Act::Compaction),
         (line.offered && body.has_tools, Act::Read),
         (sent.has_recalled(), Act::Recall),

@@ -2,6 +2,7 @@
 
 mod aside;
 mod body;
+mod clearing;
 mod compaction;
 mod compose;
 mod line;

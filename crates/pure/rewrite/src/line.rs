@@ -29,6 +29,8 @@ pub enum Form {
     Offloaded,
     /// After it was answered.
     Distilled,
+    /// When it was old.
+    Cleared,
 }
 
 /// A block that stands in for a block of the client.

@@ -1,6 +1,7 @@
 //! The planner: what becomes shorter now, what once it is answered, and whether to compact.
 
 use crate::body::{Body, Kind, Part, tokens_of};
+use crate::clearing;
 use crate::compaction;
 use crate::line::{Due, Line, Record, Sent};
 use crate::results::Weighing;
@@ -167,6 +168,20 @@ pub fn plan(body: &Body, seen: &Seen, line: &Line, around: &Surroundings<'_>) ->
             Err(why) => plan.reason(&why.to_string()),
         }
     }
+    let cold = is_cold(line, around, &model);
+    if plan.compact.is_none() {
+        let outlook = &outlook;
+        weighing.clear(
+            &clearing::Moment {
+                outlook,
+                used,
+                cold,
+            },
+            &mut sent,
+            &mut plan,
+        );
+        used = line.corrected(estimate(body, &sent, model.bytes));
+    }
     // A boundary makes room for what is older than the round; the round itself has to fit beside it.
     let after = if plan.compact.is_some() {
         line.corrected(unsent(body, &model)) + outlook_base(&outlook)
@@ -253,6 +268,16 @@ fn outlook(body: &Body, sent: &Sent, line: &Line, model: &Model, used: Tokens) -
     Outlook::new(&line.known, &model.rates, &figures)
 }
 
+/// True if the provider has forgotten the last prompt.
+fn is_cold(line: &Line, around: &Surroundings<'_>, model: &Model) -> bool {
+    let life = match model.ttl {
+        CacheTtl::OneHour => 3_600_000,
+        CacheTtl::FiveMinutes => 300_000,
+    };
+    let last = line.last.as_ref();
+    last.is_some_and(|last| around.now.0 - last.at.0 > life)
+}
+
 fn decision(
     body: &Body,
     line: &Line,
@@ -261,14 +286,7 @@ fn decision(
     outlook: &Outlook,
     used: Tokens,
 ) -> (bool, String) {
-    let life = match model.ttl {
-        CacheTtl::OneHour => 3_600_000,
-        CacheTtl::FiveMinutes => 300_000,
-    };
-    let cold = line
-        .last
-        .as_ref()
-        .is_some_and(|last| around.now.0 - last.at.0 > life);
+    let cold = is_cold(line, around, model);
     let round = body.parts.get(body.round()..).unwrap_or_default();
     let moment = if cold {
         Moment::ColdCache

@@ -204,7 +204,7 @@ impl Weighing<'_> {
     }
 
     /// Results of the newest round that are still whole.
-    fn open_results(&self, sent: &Sent) -> Vec<usize> {
+    pub(crate) fn open_results(&self, sent: &Sent) -> Vec<usize> {
         let round = self.body.round().max(sent.start);
         let parts = (round..).zip(self.body.parts.get(round..).unwrap_or_default());
         let results = parts
@@ -243,7 +243,7 @@ impl Weighing<'_> {
     }
 
     /// True if a thinking block behind this position would be invalid.
-    fn is_bound(&self, at: usize) -> bool {
+    pub(crate) fn is_bound(&self, at: usize) -> bool {
         let behind = self.body.parts.get(at..).unwrap_or_default();
         self.binds && behind.iter().any(|part| part.kind == Kind::Thinking)
     }
@@ -279,7 +279,7 @@ impl Weighing<'_> {
         true
     }
 
-    fn replace(
+    pub(crate) fn replace(
         &self,
         at: usize,
         form: Form,

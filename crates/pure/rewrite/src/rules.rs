@@ -1,5 +1,6 @@
 //! Settings of the layers in front of a client, and the names of its tools.
 
+use dormouse_context::clear::ClearSettings;
 use dormouse_context::compaction::CompactSettings;
 use dormouse_context::distil::DistilSettings;
 use dormouse_core::settings::{Settings, WindowSettings, keys};
@@ -17,6 +18,7 @@ pub struct Rules {
     /// Bytes of a preview.
     pub(crate) preview: u64,
     pub(crate) distil: DistilSettings,
+    pub(crate) clear: ClearSettings,
     pub(crate) compact: CompactSettings,
     pub(crate) window: WindowSettings,
 }
@@ -32,6 +34,7 @@ impl Rules {
             round_limit: settings.get(keys::OFFLOAD_TURN_LIMIT),
             preview: settings.get(keys::OFFLOAD_PREVIEW),
             distil: DistilSettings::new(settings),
+            clear: ClearSettings::new(settings),
             compact: CompactSettings::new(settings),
             window: settings.window_settings(),
         }

@@ -165,6 +165,7 @@ impl Figures {
             let rows = [
                 ("offload", rewrites.offloaded),
                 ("distil", rewrites.distilled),
+                ("clear", rewrites.cleared),
                 ("compaction", rewrites.compacted),
                 ("read", rewrites.read),
                 ("recall", rewrites.recalled),

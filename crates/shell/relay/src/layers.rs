@@ -35,6 +35,7 @@ use tokio::sync::OwnedSemaphorePermit;
 struct Counts {
     offloaded: AtomicU64,
     distilled: AtomicU64,
+    cleared: AtomicU64,
     compacted: AtomicU64,
     read: AtomicU64,
     recalled: AtomicU64,
@@ -48,6 +49,8 @@ pub struct Rewrites {
     pub offloaded: u64,
     /// Results that became shorter once they were answered.
     pub distilled: u64,
+    /// Old results that became paths.
+    pub cleared: u64,
     /// Histories that gave way to a summary.
     pub compacted: u64,
     /// Texts that models opened by our tool.
@@ -229,6 +232,7 @@ impl Layers {
         Rewrites {
             offloaded: count(&self.counts.offloaded),
             distilled: count(&self.counts.distilled),
+            cleared: count(&self.counts.cleared),
             compacted: count(&self.counts.compacted),
             read: count(&self.counts.read),
             recalled: count(&self.counts.recalled),
@@ -358,6 +362,7 @@ impl Request {
                 let count = match one.form {
                     dormouse_rewrite::Form::Offloaded => &counts.offloaded,
                     dormouse_rewrite::Form::Distilled => &counts.distilled,
+                    dormouse_rewrite::Form::Cleared => &counts.cleared,
                 };
                 count.fetch_add(1, Ordering::Relaxed);
             }

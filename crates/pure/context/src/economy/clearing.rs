@@ -20,7 +20,7 @@ const CALL: f64 = 150.0;
 
 /// Size from which an old result costs more to write into a cold cache, and to read from then on,
 /// than to fetch again in the cases in which it is needed.
-pub(crate) fn cold_least(outlook: &Outlook, used: Tokens) -> Tokens {
+pub fn cold_least(outlook: &Outlook, used: Tokens) -> Tokens {
     let rates = &outlook.rates;
     let fetch = rates.write * FETCHED + rates.read * figure(used) + rates.output * CALL;
     let keep = rates.write + rates.read * outlook.requests_ahead(used);
@@ -41,7 +41,7 @@ pub struct Clearing {
 }
 
 /// Decision to clear. The threshold is the number of tokens it must free.
-pub(crate) fn clearing_worth(clearing: &Clearing, rates: &Rates) -> Decision {
+pub fn clearing_worth(clearing: &Clearing, rates: &Rates) -> Decision {
     let Clearing {
         freed,
         behind,

@@ -11,7 +11,7 @@
 //! - [`Survival`]: how many requests a session of this age still has.
 //! - [`Order`]: the formula itself.
 //! - [`Outlook`]: the formula for this session now, with the size in use and its bounds.
-//! - [`decide`], `notes_worth`, `clearing_worth`, [`keep_alive_worth`]: the questions. Each
+//! - [`decide`], `notes_worth`, [`clearing_worth`], [`keep_alive_worth`]: the questions. Each
 //!   returns a [`Decision`]: figures, formatted as text only on demand.
 //!
 //! Responsibilities: figures in, decisions out, in constant time and without allocation.
@@ -38,8 +38,7 @@ mod policy_tests;
 #[cfg(test)]
 mod simulator;
 
-pub use clearing::Clearing;
-pub(crate) use clearing::{clearing_worth, cold_least};
+pub use clearing::{Clearing, clearing_worth, cold_least};
 pub use decision::{
     ClearingFigures, ColdFigures, Decision, KeepAliveFigures, NotesFigures, Reason, Stake,
     WarmFigures,

@@ -83,6 +83,8 @@ pub(crate) struct Gateway {
     pub(crate) records: Vec<String>,
     pub(crate) saved: Vec<String>,
     pub(crate) local: bool,
+    /// Milliseconds since the last answer, beside the usual second.
+    pub(crate) silence: i64,
 }
 
 /// A request after it went through.
@@ -130,6 +132,7 @@ impl Gateway {
             records: self.records.clone(),
             saved: self.saved.clone(),
             local: self.local,
+            silence: self.silence,
         }
     }
 
@@ -165,7 +168,7 @@ impl Gateway {
             models: &models,
             folder: self.local.then_some(FOLDER),
             betas: &[],
-            now: Millis(2_000),
+            now: Millis(2_000 + self.silence),
             refused: false,
         };
         let body = Body::read(bytes).unwrap();

@@ -5,6 +5,8 @@ mod asides;
 #[cfg(test)]
 mod boundaries;
 #[cfg(test)]
+mod clearing;
+#[cfg(test)]
 mod kit;
 #[cfg(test)]
 mod results;
