@@ -96,7 +96,11 @@ impl Reading {
                     return;
                 }
             };
-            match self.ended(observed, &mut rounds).await {
+            let next = tokio::select! {
+                next = self.ended(observed, &mut rounds) => next,
+                () = out.closed() => return,
+            };
+            match next {
                 Next::Over => break,
                 Next::GivenUp => {
                     events.give_up();

@@ -18,6 +18,7 @@ use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::hash::Hash;
 use dormouse_core::id::CallId;
 use dormouse_recognise::{Seen, handle_of};
+use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -186,7 +187,9 @@ pub fn result(call: &CallId, text: &str, is_error: bool) -> Block {
 /// True if the tool is to be offered in a conversation whose first request this is. A conversation that
 /// has an answer already is left as it is: another list of tools would cost its whole cache.
 pub fn offers(body: &Body, line: &Line) -> bool {
-    body.has_tools && body.round() == 0 && line.is_fresh()
+    // The provider refuses two tools of one name, as behind a second gateway.
+    let is_known = memmem::find(&body.bytes, READ.as_bytes()).is_some();
+    body.has_tools && !is_known && body.round() == 0 && line.is_fresh()
 }
 
 /// Missing blocks by the client's part that they stand in front of.

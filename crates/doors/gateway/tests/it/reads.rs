@@ -5,8 +5,8 @@ use dormouse_gateway::Reads;
 use http::Response;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
 /// Blocks of an answer as a reply, streamed or not as the request wants it.
@@ -377,6 +377,37 @@ async fn an_upstream_that_does_not_go_on_is_an_error_and_the_retry_is_whole() {
     assert_eq!(seen.len(), 5);
 }
 
+#[tokio::test]
+async fn a_client_that_leaves_behind_a_read_ends_the_question_upstream() {
+    let count = AtomicUsize::new(0);
+    let stalled = Arc::new(Mutex::new(None));
+    let kept = Arc::clone(&stalled);
+    let recorder = Recorder::start(move |request| {
+        let number = count.fetch_add(1, Ordering::Relaxed) + 1;
+        if number < 3 {
+            return reply(request, number, &reads_once(number, &request.json()));
+        }
+        let (sender, body) = Pieces::new();
+        *kept.lock().unwrap() = Some(sender);
+        streamed(body)
+    })
+    .await;
+    let gateway = Running::with(&recorder.url(), on(None)).await;
+    let mut client = Client::new(&gateway.url(), true);
+    let (_, answer) = client.ask().await;
+    client.append(&answer, &log());
+    let asking = tokio::spawn(async move { client.ask().await });
+    let sender = loop {
+        let sender = stalled.lock().unwrap().take();
+        if let Some(sender) = sender {
+            break sender;
+        }
+        tokio::task::yield_now().await;
+    };
+    asking.abort();
+    sender.closed().await;
+}
+
 /// Names files of others, and reads without an end.
 fn wanders(number: usize, request: &Value) -> Vec<Value> {
     if number == 1 {
@@ -441,7 +472,13 @@ async fn a_conversation_that_has_begun_and_one_without_tools_get_no_tool() {
         post(&gateway.url(), "/v1/messages", body.to_string()),
     )
     .await;
+    let named = json!({"model": "claude-sonnet-4-5", "max_tokens": 10,
+        "messages": [{"role": "user", "content": "Through two gateways."}],
+        "tools": [{"name": "dormouse_read", "input_schema": {"type": "object"}}]});
+    let request = post(&gateway.url(), "/v1/messages", named.to_string());
+    send(Speaks::One, request).await;
     let seen = recorder.seen();
     assert_eq!(seen[0].json()["tools"].as_array().unwrap().len(), 1);
     assert_eq!(seen[1].body, body.to_string());
+    assert_eq!(seen[2].body, named.to_string());
 }
