@@ -28,6 +28,9 @@ fn the_demo_shows_every_layer_without_a_terminal() {
         "compaction: ",
         "names and figures of yours are still in the prompt (100%)",
         "recall: recalled release-days.md",
+        // The last answers of the script: behind a compaction, and in the session after it.
+        "Five days, 1,500 uploads",
+        "On a Tuesday; never on a Friday.",
         "merged: ",
         // The question before the edit, and the table of policies.
         "LIMIT = 300",
