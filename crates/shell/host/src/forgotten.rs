@@ -27,6 +27,7 @@ use dormouse_core::hash::Hash;
 use dormouse_core::id::{BlockKey, RecordId};
 use dormouse_core::record::{Body, BoundaryKind, Purpose, Record, ReplacementDecision};
 use dormouse_core::settings::keys;
+use dormouse_core::show::Grouped;
 use dormouse_core::units::{Millis, Tokens};
 use dormouse_core::usage::{TokenUsage, Usd};
 use dormouse_core::usage_book::UsageBook;
@@ -315,11 +316,20 @@ fn words(record: &Record) -> Option<(&'static str, String, Tokens)> {
             ReplacementDecision::Left => return None,
         },
         Body::Distilled(distilled) => {
-            let why = format!("{} answered results made shorter", distilled.blocks.len());
+            let why = match distilled.blocks.len() {
+                1 => "1 answered result made shorter".to_owned(),
+                count => format!("{count} answered results made shorter"),
+            };
             ("distil", why, distilled.freed)
         }
         Body::Cleared(clearing) => {
-            let why = format!("{} old results: {}", clearing.blocks.len(), clearing.reason);
+            // The layer's name is told beside it.
+            let reason = clearing.reason.strip_prefix("clear: ");
+            let reason = reason.unwrap_or(&clearing.reason);
+            let why = match clearing.blocks.len() {
+                1 => format!("1 old result: {reason}"),
+                count => format!("{count} old results: {reason}"),
+            };
             ("clear", why, clearing.freed)
         }
         Body::Boundary(boundary) => {
@@ -332,7 +342,8 @@ fn words(record: &Record) -> Option<(&'static str, String, Tokens)> {
             };
             let before = boundary.pre_tokens.unwrap_or_default();
             let after = boundary.post_tokens.unwrap_or_default();
-            let why = format!("{how}: {before} tokens are now about {after}");
+            let (from, to) = (Grouped(before.0), Grouped(after.0));
+            let why = format!("{how}: {from} tokens are now about {to}");
             ("compact", why, before - after)
         }
         _ => return None,

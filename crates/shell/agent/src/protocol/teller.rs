@@ -11,6 +11,7 @@ use dormouse_core::record::{
     Body, BoundaryKind, FragmentKind, Message, MessageOrigin, Purpose, Record, ReplacementDecision,
     Role, StateChange, UsageReport,
 };
+use dormouse_core::show::Grouped;
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::Usd;
 use dormouse_drive::{QUEUE_FACT, TAKEOVER_FACT, TURN_FACT, ToolCall, WAITING_FACT, read_question};
@@ -282,7 +283,10 @@ impl Teller {
             }
             Body::Cleared(clearing) => {
                 let count = counted(clearing.blocks.len(), "old result");
-                let what = format!("{count} cleared: {}", clearing.reason);
+                // The layer's name is told beside it.
+                let why = clearing.reason.strip_prefix("clear: ");
+                let why = why.unwrap_or(&clearing.reason);
+                let what = format!("{count} cleared: {why}");
                 acted(LayerName::Clear, what, clearing.freed, None)
             }
             Body::Notes(notes) => {
@@ -301,7 +305,8 @@ impl Teller {
                     BoundaryKind::Offline => "without a model",
                     BoundaryKind::Foreign => "by another tool",
                 };
-                let what = format!("compacted {how}: {before} tokens are now about {after}");
+                let (from, to) = (Grouped(before.0), Grouped(after.0));
+                let what = format!("compacted {how}: {from} tokens are now about {to}");
                 acted(LayerName::Compaction, what, before - after, cost)
             }
             Body::Undo(undo) => {
