@@ -24,6 +24,16 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// Gives code of later blocks colours, or none.
+    pub(crate) const fn set_colourless(&mut self, colourless: bool) {
+        self.reader.set_colourless(colourless);
+    }
+
+    /// A reader for another text, with colours as here.
+    pub(crate) fn fresh_reader(&self) -> Reader {
+        Reader::new(self.reader.is_colourless())
+    }
+
     /// Takes a piece of text; returns the cell that is complete.
     pub(crate) fn piece(&mut self, index: u32, piece: &str) -> Vec<Cell> {
         let mut cells = Vec::new();
@@ -77,7 +87,7 @@ impl Answer {
             cells.push(Cell::Note(note.to_owned()));
             &whole[common_lines(&shown, whole)..]
         };
-        let mut reader = Reader::default();
+        let mut reader = self.fresh_reader();
         let mut blocks = reader.push(rest);
         blocks.extend(reader.finish());
         if !blocks.is_empty() {

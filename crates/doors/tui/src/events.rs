@@ -320,7 +320,7 @@ impl Model {
         });
         // A plan is approved by reading it.
         if let Some(plan) = wanted.input["plan"].as_str() {
-            let mut reader = crate::markdown::Reader::default();
+            let mut reader = self.answer.fresh_reader();
             let mut blocks = reader.push(plan);
             blocks.extend(reader.finish());
             self.put(Cell::Answer {

@@ -25,6 +25,7 @@ mod screen;
 mod slash;
 mod status;
 pub mod svg;
+mod syntax;
 mod terminal;
 mod text;
 mod tool;

@@ -29,6 +29,18 @@ pub enum Role {
     Warning,
     /// The chosen one of several.
     Chosen,
+    /// Comments in source code.
+    Comment,
+    /// Words of a language itself.
+    Keyword,
+    /// Texts in quotation marks.
+    Text,
+    /// Numbers, escapes and other constants.
+    Constant,
+    /// Functions and macros.
+    Function,
+    /// Types, tags and attributes.
+    Type,
 }
 
 /// Colours of the screen.
@@ -46,13 +58,26 @@ pub enum Theme {
 }
 
 impl Theme {
+    /// True if roles have colours.
+    pub(crate) const fn has_colours(self) -> bool {
+        matches!(self, Self::Dark | Self::Light)
+    }
+
     /// Parameters of the escape sequence that begins a role; none if it looks like running text.
     /// The sixteen colours of the terminal's own palette, so that a person's choice holds.
     const fn codes(self, role: Role) -> &'static str {
         match self {
             Self::Flat => "",
             Self::Mono => match role {
-                Role::Plain | Role::Dim | Role::Code => "",
+                Role::Plain
+                | Role::Dim
+                | Role::Code
+                | Role::Comment
+                | Role::Keyword
+                | Role::Text
+                | Role::Constant
+                | Role::Function
+                | Role::Type => "",
                 Role::Emphasis => "3",
                 Role::Chosen => "7",
                 Role::Heading => "1;4",
@@ -62,12 +87,16 @@ impl Theme {
                 Role::Plain => "",
                 Role::Strong => "1",
                 Role::Emphasis => "3",
-                Role::Dim => "2",
+                Role::Dim | Role::Comment => "2",
                 Role::Heading => "1;35",
-                Role::Good => "32",
+                Role::Keyword => "35",
+                Role::Good | Role::Text => "32",
                 Role::Bad => "31",
                 Role::Chosen | Role::Accent => self.of("1;36", "1;34"),
-                Role::Code => self.of("36", "34"),
+                Role::Code | Role::Type => self.of("36", "34"),
+                // Plain blue cannot be read on black.
+                Role::Function => self.of("94", "34"),
+                Role::Constant => self.of("33", "31"),
                 // Plain yellow cannot be read on white.
                 Role::Warning => self.of("33", "1;33"),
             },

@@ -7,9 +7,9 @@
 //! them. Emphasis that goes over a line break is shown as it was written.
 
 use crate::line::{Line, Role, Span};
+use crate::syntax::{self, Painter};
 use crate::text::{clean, width, wrap};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
-use unicode_segmentation::UnicodeSegmentation as _;
 
 /// Rows after which a table is shown with the columns known so far: longer ones are data.
 const LONGEST_TABLE: usize = 200;
@@ -36,8 +36,8 @@ pub enum Block {
     Quote(String),
     /// Name of a code block's language.
     Language(String),
-    /// Line inside a code block, shown as it is.
-    Code(String),
+    /// Line inside a code block, shown as it is: pieces of it, by colour.
+    Code(Vec<Span>),
     /// Rows of cells; the first is the head.
     Table(Vec<Vec<String>>),
     /// Horizontal rule between two parts.
@@ -51,6 +51,9 @@ pub(crate) struct Reader {
     partial: String,
     /// Marker of the code block that is open.
     fence: Option<String>,
+    painter: Painter,
+    /// True if code gets no colours: the terminal shows none.
+    colourless: bool,
     /// Rows of the table that is open, as written.
     table: Vec<String>,
     /// Blank lines at the beginning of an answer are left out.
@@ -60,6 +63,24 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
+    /// A reader that paints code, or not.
+    pub(crate) fn new(colourless: bool) -> Self {
+        Self {
+            colourless,
+            ..Self::default()
+        }
+    }
+
+    /// True if code gets no colours.
+    pub(crate) const fn is_colourless(&self) -> bool {
+        self.colourless
+    }
+
+    /// Gives code of later blocks colours, or none.
+    pub(crate) const fn set_colourless(&mut self, colourless: bool) {
+        self.colourless = colourless;
+    }
+
     /// Takes a piece and returns the blocks that are complete.
     pub(crate) fn push(&mut self, piece: &str) -> Vec<Block> {
         let mut blocks = Vec::new();
@@ -82,7 +103,7 @@ impl Reader {
             self.line(&line, &mut blocks);
         }
         self.end_table(&mut blocks);
-        *self = Self::default();
+        *self = Self::new(self.colourless);
         blocks
     }
 
@@ -105,7 +126,7 @@ impl Reader {
             {
                 self.fence = None;
             } else {
-                blocks.push(Block::Code(clean(line)));
+                blocks.push(Block::Code(self.painter.line(&clean(line))));
             }
             return;
         }
@@ -130,6 +151,11 @@ impl Reader {
         if let Some(fence) = fence(trimmed) {
             let language = clean(trimmed[fence.len()..].trim());
             self.fence = Some(fence.to_owned());
+            self.painter = if self.colourless {
+                Painter::default()
+            } else {
+                Painter::of(&language)
+            };
             if !language.is_empty() {
                 blocks.push(Block::Language(language));
             }
@@ -307,33 +333,11 @@ impl Block {
                 lines.map(quoted).collect()
             }
             Self::Language(name) => vec![Line::of(format!("  {name}"), Role::Dim)],
-            Self::Code(code) => folded(code, columns.saturating_sub(2))
-                .into_iter()
-                .map(|part| Line::of("  ", Role::Plain).with(part, Role::Code))
-                .collect(),
+            Self::Code(spans) => syntax::folded(spans, columns),
             Self::Table(rows) => table(rows, columns),
             Self::Rule => vec![Line::of("─".repeat(columns.min(40)), Role::Dim)],
         }
     }
-}
-
-/// A line of code in parts of at most `columns`; spaces count, so words are not looked for.
-fn folded(code: &str, columns: usize) -> Vec<String> {
-    let columns = columns.max(4);
-    let mut parts = vec![String::new()];
-    let mut used = 0;
-    for grapheme in code.graphemes(true) {
-        let size = width(grapheme);
-        if used + size > columns {
-            parts.push(String::new());
-            used = 0;
-        }
-        used += size;
-        if let Some(part) = parts.last_mut() {
-            part.push_str(grapheme);
-        }
-    }
-    parts
 }
 
 fn table(rows: &[Vec<String>], columns: usize) -> Vec<Line> {

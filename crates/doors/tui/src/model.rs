@@ -312,6 +312,11 @@ impl Model {
         model
     }
 
+    /// Tells the colours of the screen: without any, code is not parsed for them.
+    pub fn set_theme(&mut self, theme: Theme) {
+        self.answer.set_colourless(!theme.has_colours());
+    }
+
     /// Takes an input in.
     pub fn update(&mut self, input: Input) -> Vec<Effect> {
         match input {

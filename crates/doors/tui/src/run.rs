@@ -10,7 +10,7 @@
 //! Effects: `carry`. Lines in place of frames: `plain`.
 
 use crate::input::{Signals, interrupted, read_keys, read_lines, size, waits_behind};
-use crate::line::Line;
+use crate::line::{Line, Theme};
 use crate::model::{Effect, Input, Model};
 use crate::plain::Plain;
 use crate::port::{Looks, Opened, Opening, Scene, Services, Talk};
@@ -63,7 +63,14 @@ pub async fn run(scene: Scene, looks: Looks) -> io::Result<Vec<Shot>> {
     }
     let (replies, answers) = mpsc::unbounded_channel();
     let mut serving = Serving {
-        on: OnStage::new(scene),
+        on: OnStage::new(
+            scene,
+            if looks.plain {
+                Theme::Flat
+            } else {
+                looks.theme
+            },
+        ),
         aside: Vec::new(),
         screen: Screen::new(columns, height, looks.theme, looks.reflows),
         plain: looks.plain.then(Plain::default),
@@ -94,8 +101,9 @@ pub(crate) struct OnStage {
 }
 
 impl OnStage {
-    pub(crate) fn new(scene: Scene) -> Self {
+    pub(crate) fn new(scene: Scene, theme: Theme) -> Self {
         let mut model = Model::new(scene.start);
+        model.set_theme(theme);
         if scene.opens {
             model.open_later();
         }
@@ -273,7 +281,10 @@ impl Serving {
                 match scene {
                     Err(why) => return self.take(Input::Failed(why)),
                     Ok(scene) => {
-                        let before = std::mem::replace(&mut self.on, OnStage::new(*scene));
+                        let before = std::mem::replace(
+                            &mut self.on,
+                            OnStage::new(*scene, self.screen.theme()),
+                        );
                         if stays {
                             tokio::spawn(before.end());
                         } else {

@@ -81,7 +81,12 @@ impl Screen {
         self.stale_over = true;
     }
 
-    /// Finished lines keep the colours they have.
+    /// Colours of the screen.
+    pub(crate) const fn theme(&self) -> Theme {
+        self.theme
+    }
+
+    /// Paints later rows in other colours; finished lines keep the ones they have.
     pub const fn set_theme(&mut self, theme: Theme) {
         self.theme = theme;
         self.stale = true;

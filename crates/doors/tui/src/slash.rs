@@ -207,12 +207,19 @@ impl Model {
             "memory" if rest.is_empty() => return self.open_panel(PanelKind::Memories, rest),
             "sessions" if rest.is_empty() => return self.open_panel(PanelKind::Sessions, rest),
             "export" => return self.export(rest),
-            "theme" => match rest {
-                "dark" => return vec![Effect::Theme(Theme::Dark)],
-                "light" => return vec![Effect::Theme(Theme::Light)],
-                "mono" => return vec![Effect::Theme(Theme::Mono)],
-                _ => self.warn("the themes are dark, light and mono"),
-            },
+            "theme" => {
+                let theme = match rest {
+                    "dark" => Theme::Dark,
+                    "light" => Theme::Light,
+                    "mono" => Theme::Mono,
+                    _ => {
+                        self.warn("the themes are dark, light and mono");
+                        return Vec::new();
+                    }
+                };
+                self.set_theme(theme);
+                return vec![Effect::Theme(theme)];
+            }
             _ if OWN.iter().any(|(own, _)| *own == name) => return self.agents(name, rest),
             _ => return self.run(name, rest),
         }

@@ -78,7 +78,7 @@ fn head(shot: &Shot, title: &str) -> String {
          <style>text{{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;\
          fill:#d7dae0;white-space:pre}}.s{{font-weight:bold}}.e{{font-style:italic}}.d{{fill:#8b93a1}}\
          .a{{fill:#5cc8d7;font-weight:bold}}.h{{fill:#cf8fe8;font-weight:bold}}.c{{fill:#5cc8d7}}\
-         .g{{fill:#7fc77a}}.b{{fill:#ef7a80}}.w{{fill:#e3bd5a}}</style>\n\
+         .g{{fill:#7fc77a}}.b{{fill:#ef7a80}}.w{{fill:#e3bd5a}}.k{{fill:#cf8fe8}}</style>\n\
          <rect width=\"{across}\" height=\"{down}\" rx=\"8\" fill=\"#16191f\"/>\n\
          <text x=\"{}\" y=\"18\" class=\"d\" text-anchor=\"middle\">{title}</text>\n",
         across / 2
@@ -132,13 +132,14 @@ const fn class(role: Role) -> &'static str {
         Role::Plain => "",
         Role::Strong => "s",
         Role::Emphasis => "e",
-        Role::Dim => "d",
+        Role::Dim | Role::Comment => "d",
         Role::Accent | Role::Chosen => "a",
         Role::Heading => "h",
-        Role::Code => "c",
-        Role::Good => "g",
+        Role::Code | Role::Type | Role::Function => "c",
+        Role::Good | Role::Text => "g",
         Role::Bad => "b",
-        Role::Warning => "w",
+        Role::Warning | Role::Constant => "w",
+        Role::Keyword => "k",
     }
 }
 
