@@ -3,7 +3,7 @@
 
 use crate::line::{Line, Role, Span};
 use crate::markdown::Block;
-use crate::text::{clean_lines, clip_line, wrap};
+use crate::text::{clean_lines, clip_line, width, wrap};
 
 /// Finished part of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,7 +138,8 @@ impl Cell {
                 lines.push(clip_line(Line::of(title.clone(), Role::Accent), columns));
                 let role = if *failed { Role::Bad } else { Role::Plain };
                 for line in clean_lines(text) {
-                    lines.extend(wrap(&[Span::new(line, role)], columns, 0));
+                    let hang = second_column(&line).filter(|at| *at * 2 <= columns);
+                    lines.extend(wrap(&[Span::new(line, role)], columns, hang.unwrap_or(0)));
                 }
             }
             Self::Caption { at, text } => {
@@ -168,10 +169,37 @@ impl Cell {
     }
 }
 
+/// Column at which the second part of a line begins, behind two blanks or more: a line of a table goes on
+/// below it. None for text that begins with blanks or has no second part.
+fn second_column(line: &str) -> Option<usize> {
+    let gap = line.find("  ").filter(|gap| *gap > 0)?;
+    let rest = line[gap..].trim_start();
+    let at = line.len() - rest.len();
+    (!rest.is_empty()).then(|| width(&line[..at]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::width;
+
+    #[test]
+    fn a_row_of_a_table_goes_on_below_its_second_column() {
+        let cell = Cell::Output {
+            title: "/help".to_owned(),
+            text: "/undo     Undo the last rewrite\nwords alone go on at the left".to_owned(),
+            failed: false,
+        };
+        let lines: Vec<String> = cell.lines(24).iter().map(Line::text).collect();
+        let rows = [
+            "",
+            "/help",
+            "/undo     Undo the last",
+            "          rewrite",
+            "words alone go on at the",
+            "left",
+        ];
+        assert_eq!(lines, rows);
+    }
 
     #[test]
     fn no_cell_is_wider_than_the_screen() {

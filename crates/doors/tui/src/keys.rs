@@ -10,19 +10,19 @@ use dormouse_agent::{Command, Mode};
 
 /// Table of the keys that `/keys` prints.
 pub(crate) const KEYS: &str = "\
-Enter            send; while the agent works: steer it with the next tool results
-Tab              while the agent works: send after the turn; behind / or @: complete
-Ctrl+J, Shift+Enter, Alt+Enter, \\ Enter    new line
-Esc              stop the turn, the draft stays; twice on an empty line: points to go back to
-Ctrl+C           stop, clear the line, twice: leave        Ctrl+D    leave
-Up, Down         lines, then earlier prompts               Ctrl+R    search them
-Shift+Tab        next mode: ask, accept-edits, plan, sandbox
-Ctrl+A E B F     move        Alt+B F    by words
-Ctrl+K U W, Alt+D    cut     Ctrl+Y    put back
-Ctrl+O           what was forgotten, what comes next, what was recalled; u takes it back; Tab: memories, inbox, …
-Ctrl+G           the draft in your editor (VISUAL or EDITOR)
-Ctrl+L           draw anew   Ctrl+Z    to the background
-/ command        @ file      !line for the shell (not sent to the model)";
+Enter       send; while the agent works: steer it with the next tool results
+Tab         while it works: send after the turn; behind / or @: complete
+Ctrl+J      new line, as Shift+Enter, Alt+Enter and \\ Enter
+Esc         stop the turn, the draft stays; twice on an empty line: go back
+Ctrl+C      stop, clear the line; twice: leave, as Ctrl+D on an empty line
+Up, Down    lines, then earlier prompts; Ctrl+R searches them
+Shift+Tab   next mode: ask, accept-edits, plan, sandbox
+Ctrl+O      panels: forgotten, next, recalled, memories, sessions …
+Ctrl+G      the draft in your editor (VISUAL or EDITOR)
+Ctrl+A E    beginning, end; Ctrl+B F by characters, Alt+B F by words
+Ctrl+K U W  cut, as Alt+D; Ctrl+Y puts back
+Ctrl+L      draw anew; Ctrl+Z goes to the background
+/ @ !       a command; a file; a line for the shell, not sent to the model";
 
 impl Model {
     pub(crate) fn key(&mut self, key: KeyEvent) -> Vec<Effect> {

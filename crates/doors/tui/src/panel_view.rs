@@ -136,7 +136,16 @@ fn keys(open: &Open, columns: usize) -> Line {
         PanelKind::Memories | PanelKind::Sessions => "/ search · ",
         _ => "",
     };
-    let text = format!("{search}↑↓ choose · Space more · Tab next · q back");
+    // Keys that everybody finds give way first; the way back stays.
+    let general = [
+        "↑↓ choose · Space more · Tab next · q back",
+        "Space more · Tab next · q back",
+        "Tab next · q back",
+        "q back",
+    ];
+    let taken = line.width() + width(search);
+    let fits = general.iter().find(|text| taken + width(text) <= columns);
+    let text = format!("{search}{}", fits.unwrap_or(&"q back"));
     clip_line(line.with(text, Role::Dim), columns)
 }
 

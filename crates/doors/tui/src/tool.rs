@@ -67,6 +67,8 @@ pub(crate) fn diff(tool: &str, input: &Value) -> Vec<Line> {
         "NotebookEdit" => ("", text("new_source")),
         _ => return Vec::new(),
     };
+    // An edit names its place by its text: numbers would count from there, not from the file's beginning.
+    let numbered = tool == "Write";
     let changes = TextDiff::from_lines(old, new);
     let mut lines = Vec::new();
     let mut left_out = 0_usize;
@@ -89,7 +91,11 @@ pub(crate) fn diff(tool: &str, input: &Value) -> Vec<Line> {
                 ChangeTag::Equal => (' ', Role::Plain),
             };
             let code = clean(change.value().trim_end_matches(['\n', '\r']));
-            let line = Line::of(format!("{number:>5} "), Role::Dim);
+            let line = if numbered {
+                Line::of(format!("{number:>5} "), Role::Dim)
+            } else {
+                Line::of("  ", Role::Dim)
+            };
             lines.push(line.with(format!("{sign} {code}"), role));
         }
     }
@@ -165,7 +171,7 @@ mod tests {
     fn an_edit_is_shown_as_a_diff() {
         let input = json!({ "old_string": "a\nb\nc\n", "new_string": "a\nB\nc\n" });
         let lines: Vec<String> = diff("Edit", &input).iter().map(Line::text).collect();
-        assert_eq!(lines, ["    1   a", "    2 - b", "    2 + B", "    3   c"]);
+        assert_eq!(lines, ["    a", "  - b", "  + B", "    c"]);
         assert_eq!(diff("Bash", &input), []);
         let long = json!({ "content": "x\n".repeat(400) });
         let lines = diff("Write", &long);
