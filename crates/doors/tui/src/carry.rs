@@ -45,7 +45,7 @@ impl Serving {
             }
             Effect::Bell if !self.quiet => terminal::write(b"\x07")?,
             Effect::Bell => {}
-            Effect::Notify(text) => self.to_terminal(&format!("\u{1b}]9;{text}\u{7}"))?,
+            Effect::Notify(text) => self.to_terminal(&notification(&text, self.tmux))?,
             Effect::Redraw => self.screen.redraw(),
             Effect::Suspend => self.suspend()?,
             Effect::Compose(text) => self.compose(text)?,
@@ -111,7 +111,7 @@ impl Serving {
             }
             (Effect::Open(wish), _) => {
                 let replies = self.replies.clone();
-                let stays = matches!(wish, Wish::Fork(_));
+                let stays = matches!(wish, Wish::Fork(_) | Wish::Resume(_));
                 let scene = services.scene(wish);
                 tokio::spawn(async move {
                     let scene = scene.await.map(Box::new);
@@ -182,5 +182,26 @@ impl Serving {
                 point,
             })
         });
+    }
+}
+
+/// Sequence of a desktop notification. tmux keeps unknown sequences to itself; in its wrapper, with each
+/// escape doubled, it hands them to the terminal outside (where `allow-passthrough` is on).
+fn notification(text: &str, tmux: bool) -> String {
+    if tmux {
+        return format!("\u{1b}Ptmux;\u{1b}\u{1b}]9;{text}\u{7}\u{1b}\\");
+    }
+    format!("\u{1b}]9;{text}\u{7}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::notification;
+
+    #[test]
+    fn a_notification_is_wrapped_for_tmux() {
+        assert_eq!(notification("done", false), "\u{1b}]9;done\u{7}");
+        let wrapped = "\u{1b}Ptmux;\u{1b}\u{1b}]9;done\u{7}\u{1b}\\";
+        assert_eq!(notification("done", true), wrapped);
     }
 }

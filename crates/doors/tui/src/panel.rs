@@ -6,6 +6,7 @@
 
 use crate::composer::Composer;
 use crate::model::{Effect, Model};
+use crate::port::Wish;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use dormouse_agent::Command;
 use dormouse_agent::protocol::RewindWhat;
@@ -133,6 +134,8 @@ pub enum Act {
     Compact,
     /// A word for the person, such as a command to type in a shell.
     Tell(String),
+    /// Another session takes the place of this one, by its id.
+    Resume(String),
 }
 
 /// Panel that is open.
@@ -388,7 +391,25 @@ impl Model {
                 self.note(words);
                 Vec::new()
             }
+            Act::Resume(session) => self.resume(session),
         }
+    }
+
+    /// Leaves this session for another one, unless work would be cut off.
+    fn resume(&mut self, session: String) -> Vec<Effect> {
+        let open = self.session.as_ref();
+        let said = if open.is_some_and(|open| open.session.as_str() == session) {
+            "this session is open here"
+        } else if self.is_busy() || self.opening {
+            "the agent works: stop it first, with q and Esc"
+        } else {
+            self.panel = None;
+            return vec![Effect::Open(Wish::Resume(session))];
+        };
+        if let Some(open) = &mut self.panel {
+            open.said = Some((said.to_owned(), true));
+        }
+        Vec::new()
     }
 
     /// A paste into the text that is edited in a panel; false if there is none.

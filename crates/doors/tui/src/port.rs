@@ -64,7 +64,7 @@ pub trait Services: fmt::Debug + Send + Sync {
     /// still in its prompt.
     fn kept(&self, session: String) -> ServiceFuture<Option<(u64, u64)>>;
 
-    /// Opens another scene: the demonstration, or a copy of a session.
+    /// Opens another scene: the demonstration, another session, or a copy of one.
     fn scene(&self, wish: Wish) -> ServiceFuture<Result<Scene, String>>;
 
     /// Lets minutes pass, where the clock is the scene's own.
@@ -78,6 +78,8 @@ pub enum Wish {
     Demo,
     /// A copy of a session, by its id, in place of this scene.
     Fork(String),
+    /// A session, by its id, in place of this scene.
+    Resume(String),
 }
 
 /// Everything that a screen shows, with the services it needs.
@@ -191,6 +193,8 @@ impl Talk {
 pub struct Looks {
     /// Colours that roles are painted in.
     pub theme: Theme,
+    /// True inside tmux, which passes notifications on only if they are wrapped.
+    pub tmux: bool,
     /// True if the terminal breaks long rows when it gets narrower.
     pub reflows: bool,
     /// True for lines only: a screen reader, or a terminal without a cursor.

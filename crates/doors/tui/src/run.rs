@@ -81,6 +81,7 @@ pub async fn run(scene: Scene, looks: Looks) -> io::Result<Vec<Shot>> {
         running: Vec::new(),
         exit: false,
         quiet: looks.deaf,
+        tmux: looks.tmux,
         goes_on,
     };
     serving.serve(inputs, answers).await?;
@@ -177,6 +178,8 @@ pub(crate) struct Serving {
     pub(crate) exit: bool,
     /// True if no person is there: nothing rings.
     pub(crate) quiet: bool,
+    /// True inside tmux.
+    pub(crate) tmux: bool,
     /// Lets the reader of keys go on behind a key after which another program may read them.
     goes_on: std::sync::mpsc::Sender<()>,
 }

@@ -98,6 +98,7 @@ pub(super) fn looks(app: &App, plain: bool) -> Looks {
     Looks {
         theme,
         reflows: !cuts || !text("TMUX").is_empty(),
+        tmux: !text("TMUX").is_empty(),
         plain: plain || term == "dumb" || term.is_empty(),
         ..Looks::default()
     }

@@ -310,3 +310,66 @@ fn a_dream_is_listed_and_killed() {
     pty.hides("in background");
     leave(pty, "dream-killed", &["was killed"]);
 }
+
+#[test]
+fn an_earlier_session_goes_on_in_place_of_this_one() {
+    let script = ["One.", "Two.", "Three.", "Four."].map(says);
+    let scene = Scene::new(&script, "");
+    let quiet = ["--set", "extract=false", "--set", "notes=false"];
+    let mut pty = scene.open(&quiet, (100, 30));
+    pty.shows("ask mode");
+    pty.send("the first errand\r");
+    pty.shows("One.");
+    pty.shows("$0.");
+    leave(pty, "sessions-first", &["One."]);
+    let mut pty = scene.open(&quiet, (100, 30));
+    pty.shows("ask mode");
+    pty.send("/sessions\r");
+    pty.shows("› the first errand");
+    pty.shows("r go on with it here");
+    pty.send("\r");
+    pty.hides("r go on with it here");
+    pty.shows("One.");
+    pty.send("the second errand\r");
+    pty.shows("Two.");
+    pty.shows("$0.");
+    // It is the same session: the panel says so, and lists no other.
+    pty.send("/sessions\r");
+    pty.shows("1 session of all agents");
+    pty.send("r");
+    pty.shows("this session is open here");
+    pty.send("q");
+    pty.hides("this session is open here");
+    let lines = leave(pty, "sessions-second", &["› the first errand"]);
+    assert!(
+        lines.iter().any(|line| line.contains("dormouse --resume")),
+        "{lines:#?}"
+    );
+}
+
+#[test]
+fn a_recalled_memory_is_called_useful_and_wrong_and_the_word_taken_back() {
+    let script: Vec<_> = (0..6).map(|_| says("On Tuesdays.")).collect();
+    let scene = Scene::new(&script, "");
+    let fact = "Releases of the relay are tagged on Tuesdays";
+    beside(&scene, &["memory", "add", fact]);
+    let quiet = ["--set", "extract=false", "--set", "notes=false"];
+    let mut pty = scene.open(&quiet, (100, 30));
+    pty.shows("ask mode");
+    pty.send("When are releases of the relay tagged?\r");
+    pty.shows("recall: recalled");
+    pty.shows("On Tuesdays.");
+    pty.send("/recalled\r");
+    pty.shows("+ useful · - wrong");
+    pty.send("+");
+    pty.shows("Useful: ");
+    pty.shows("called useful 1, wrong 0");
+    pty.send("-");
+    pty.shows("Wrong: ");
+    pty.send("u");
+    pty.hides("Wrong: ");
+    pty.shows("called useful 1, wrong 0");
+    pty.send("q");
+    pty.hides("+ useful");
+    leave(pty, "judged", &["On Tuesdays."]);
+}

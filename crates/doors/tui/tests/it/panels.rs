@@ -7,7 +7,7 @@ use dormouse_agent::{Command, Event};
 use dormouse_core::id::RecordId;
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::Usd;
-use dormouse_tui::{Act, Effect, Input, Panel, PanelAction, PanelItem, PanelKind, Printed};
+use dormouse_tui::{Act, Effect, Input, Panel, PanelAction, PanelItem, PanelKind, Printed, Wish};
 
 fn action(key: char, label: &str, act: Act) -> PanelAction {
     PanelAction {
@@ -206,4 +206,37 @@ fn a_person_who_looks_elsewhere_is_called() {
             Effect::Notify("dormouse: the model asks a question".to_owned())
         ]
     );
+}
+
+#[test]
+fn another_session_is_opened_unless_it_is_this_one_or_the_agent_works() {
+    let sessions = |session: &str| Panel {
+        items: vec![PanelItem {
+            title: "an errand".to_owned(),
+            actions: vec![action('r', "go on", Act::Resume(session.to_owned()))],
+            ..PanelItem::default()
+        }],
+        ..Panel::default()
+    };
+    let show = |stage: &mut Stage, session: &str| {
+        stage.control('o');
+        stage.key(KeyCode::Char('8'));
+        stage.model.update(Input::Panel {
+            kind: PanelKind::Sessions,
+            found: Ok(sessions(session)),
+        });
+    };
+    let mut stage = Stage::opened(80, 24);
+    show(&mut stage, "0199a2b3-4c5d");
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    assert!(stage.shown().contains("this session is open here"));
+    stage.key(KeyCode::Esc);
+    show(&mut stage, "another");
+    let open = Effect::Open(Wish::Resume("another".to_owned()));
+    assert_eq!(stage.key(KeyCode::Enter), [open]);
+    assert!(!stage.shown().contains("an errand"));
+    stage.model.update(Input::Line("work".to_owned()));
+    show(&mut stage, "another");
+    assert_eq!(stage.key(KeyCode::Char('r')), []);
+    assert!(stage.shown().contains("stop it first"));
 }

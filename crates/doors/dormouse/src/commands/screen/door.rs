@@ -201,34 +201,36 @@ impl Services for Door {
 
     fn scene(&self, wish: Wish) -> ServiceFuture<Result<Scene, String>> {
         let looks = self.looks;
-        match wish {
-            Wish::Demo => Box::pin(async move {
-                // The person watches, whatever the terminal can show.
-                let opened = Box::pin(demo::stage::open(looks, true)).await;
-                opened.map_err(|failure| failure.message())
-            }),
-            Wish::Fork(session) => {
-                let (host, captured) = (Arc::clone(&self.host), self.captured.clone());
-                Box::pin(async move {
-                    let ask = AgentAsk {
-                        resume: Resume::Named(session),
-                        fork: true,
-                        attended: true,
-                        ..AgentAsk::default()
-                    };
-                    let opened = Box::pin(opening::at_once(&host, ask)).await;
-                    let opened = opened.map_err(|error| show::chain(&error))?;
-                    Ok(Scene {
-                        start: super::start(host.system(), &host),
-                        opened: Some(opened),
-                        opens: false,
-                        services: Arc::new(Self::new(captured, host, looks)),
-                        tour: None,
-                        keeps: None,
-                    })
-                })
+        let (session, fork) = match wish {
+            Wish::Demo => {
+                return Box::pin(async move {
+                    // The person watches, whatever the terminal can show.
+                    let opened = Box::pin(demo::stage::open(looks, true)).await;
+                    opened.map_err(|failure| failure.message())
+                });
             }
-        }
+            Wish::Fork(session) => (session, true),
+            Wish::Resume(session) => (session, false),
+        };
+        let (host, captured) = (Arc::clone(&self.host), self.captured.clone());
+        Box::pin(async move {
+            let ask = AgentAsk {
+                resume: Resume::Named(session),
+                fork,
+                attended: true,
+                ..AgentAsk::default()
+            };
+            let opened = Box::pin(opening::at_once(&host, ask)).await;
+            let opened = opened.map_err(|error| show::chain(&error))?;
+            Ok(Scene {
+                start: super::start(host.system(), &host),
+                opened: Some(opened),
+                opens: false,
+                services: Arc::new(Self::new(captured, host, looks)),
+                tour: None,
+                keeps: None,
+            })
+        })
     }
 
     fn later(&self, minutes: u64) {

@@ -67,7 +67,17 @@ pub(super) async fn tell(
 
 /// A session that is opened in place of another, with the end of its log.
 pub(super) async fn at_once(host: &Arc<Host>, ask: AgentAsk) -> Result<Opened, AgentError> {
-    let agent = Box::pin(open(Arc::clone(host), ask)).await?;
+    let agent = match Box::pin(open(Arc::clone(host), ask)).await {
+        Ok(agent) => agent,
+        Err(AgentError::Host(error)) => {
+            // Another terminal writes it: it is watched here.
+            let Some(log) = watch::busy_log(&error) else {
+                return Err(AgentError::Host(error));
+            };
+            return Ok(watch::watched(host, &log, None)?.0);
+        }
+        Err(error) => return Err(error),
+    };
     let (opened, _) = with_agent(host, agent, None)?;
     Ok(opened)
 }

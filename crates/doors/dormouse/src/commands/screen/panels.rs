@@ -6,6 +6,7 @@ use crate::error::Failure;
 use crate::output::figures;
 use dormouse_agent::protocol::RewindWhat;
 use dormouse_agent::rewind_points;
+use dormouse_core::id::SessionId;
 use dormouse_core::record::Body;
 use dormouse_core::units::{Millis, Tokens};
 use dormouse_core::usage::Usd;
@@ -287,7 +288,11 @@ fn sessions(host: &Host, words: &str) -> Result<Panel, Failure> {
             figures::count(count, "session", "sessions")
         )],
         items: items.collect(),
-        empty: "No session has these words.".to_owned(),
+        empty: if wanted.is_empty() {
+            "No session yet: `dormouse` and other agents leave theirs here.".to_owned()
+        } else {
+            "No session has these words.".to_owned()
+        },
     })
 }
 
@@ -341,10 +346,18 @@ fn session(host: &Host, row: &SessionRow, said: Option<&String>) -> PanelItem {
             figures::age(host.now(), row.newest)
         ),
         detail,
-        actions: vec![action(
-            'r',
-            "how to go on",
-            Act::Tell(format!("go on with it in a shell: {resume}")),
-        )],
+        actions: vec![go_on(host, row, &resume)],
     }
+}
+
+/// Key that goes on with a session: here if it is one of this project, in a shell otherwise.
+fn go_on(host: &Host, row: &SessionRow, resume: &str) -> PanelAction {
+    let own = host.session_log(&SessionId::new(row.session.as_str()));
+    if own.is_ok_and(|own| own == Path::new(&row.file)) {
+        return action('r', "go on with it here", Act::Resume(row.session.clone()));
+    }
+    let folder = row.cwd.as_deref().filter(|folder| !folder.is_empty());
+    let there = folder.map_or_else(String::new, |folder| format!("cd '{folder}' && "));
+    let words = format!("go on with it in a shell: {there}{resume}");
+    action('r', "how to go on", Act::Tell(words))
 }

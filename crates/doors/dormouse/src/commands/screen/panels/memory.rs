@@ -66,7 +66,10 @@ pub(super) fn recalled(host: &Host, log: &Path) -> Result<Panel, Failure> {
                         title: format!("recalled {name}"),
                         aside: format!("{bytes} bytes · {}", age(host, at)),
                         detail,
-                        actions: memory_actions(host, name),
+                        actions: judged(name)
+                            .into_iter()
+                            .chain(memory_actions(host, name))
+                            .collect(),
                     });
                 }
             }
@@ -136,6 +139,14 @@ fn body(text: &str) -> String {
     body.trim().to_owned()
 }
 
+/// Keys that tell what a recalled memory was worth; `u` takes the word back.
+fn judged(name: &str) -> [PanelAction; 2] {
+    [
+        action('+', "useful", run(&["memory", "useful", name])),
+        action('-', "wrong", run(&["memory", "wrong", name])),
+    ]
+}
+
 fn memory_actions(host: &Host, name: &str) -> Vec<PanelAction> {
     let shown = host.memory(&Which::Private, name);
     let edit = shown.map(|shown| Act::Edit {
@@ -149,7 +160,7 @@ fn memory_actions(host: &Host, name: &str) -> Vec<PanelAction> {
     let edit = edit.map(|edit| action('e', "edit", edit));
     let others = [
         action('f', "forget", run(&["memory", "forget", name])),
-        action('u', "undo the last change", run(&["memory", "undo"])),
+        action('u', "undo", run(&["memory", "undo"])),
     ];
     edit.into_iter().chain(others).collect()
 }
