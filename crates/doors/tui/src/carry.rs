@@ -60,6 +60,7 @@ impl Serving {
             | Effect::ReadKept
             | Effect::ReadPanel { .. }
             | Effect::FindFiles(_)
+            | Effect::FindImage(..)
             | Effect::Act(_)
             | Effect::Open(_) => self.ask_services(effect),
         }
@@ -94,6 +95,13 @@ impl Serving {
                 self.reply(async move {
                     let found = found.await;
                     Some(Input::Files { begun, found })
+                });
+            }
+            (Effect::FindImage(pasted, path), _) => {
+                let found = services.image(path);
+                self.reply(async move {
+                    let found = found.await;
+                    Some(Input::Image(pasted, found))
                 });
             }
             (Effect::Act(lines), _) => {

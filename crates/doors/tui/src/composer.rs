@@ -1,29 +1,25 @@
-//! The composer: text that a person writes, with history, a kill ring and chips for long pastes.
+//! The composer: text that a person writes, with history, a kill ring and chips for long pastes and images.
 //!
 //! A chip is one private-use character in the text; it moves and is deleted as one, is shown as
 //! `[pasted 5,000 lines]`, and becomes its text when the prompt is sent.
 
+use crate::chip::{Chip, chip};
 use crate::text::{clean, width};
-use dormouse_core::show::Grouped;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 /// Longest paste that stands in the composer as text, in characters and in lines.
 const LONGEST_PASTE: (usize, usize) = (1_000, 8);
-/// First character that stands for a paste: the beginning of a private plane, which no text uses.
-const FIRST_CHIP: u32 = 0x0010_0000;
-/// Pastes of one prompt at most, so that chips stay in their plane.
-const MOST_CHIPS: usize = 0xfff0;
 /// Prompts that the history keeps: some days of work.
 const LONGEST_HISTORY: usize = 1_000;
 
 /// Text under a cursor.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Composer {
-    text: String,
+    pub(crate) text: String,
     /// Byte index of the cursor, at the boundary of a grapheme.
-    cursor: usize,
-    /// Pastes by the order of their characters.
-    chips: Vec<String>,
+    pub(crate) cursor: usize,
+    /// Chips by the order of their characters.
+    pub(crate) chips: Vec<Chip>,
     killed: String,
     history: Vec<String>,
     /// Place in the history, and the draft that waits behind it.
@@ -109,7 +105,7 @@ impl Composer {
         let mut whole = String::new();
         for character in self.text.chars() {
             match chip(character) {
-                Some(at) => whole.push_str(self.chips.get(at).map_or("", String::as_str)),
+                Some(at) => whole.push_str(&self.chips.get(at).map(Chip::text).unwrap_or_default()),
                 None => whole.push(character),
             }
         }
@@ -130,20 +126,12 @@ impl Composer {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let lines = text.lines().count();
         let long = lines > LONGEST_PASTE.1 || text.chars().count() > LONGEST_PASTE.0;
-        let character = u32::try_from(self.chips.len())
-            .ok()
-            .and_then(|at| char::from_u32(FIRST_CHIP + at));
-        match character {
-            Some(character) if long && self.chips.len() < MOST_CHIPS => {
-                self.chips.push(text);
-                self.text.insert(self.cursor, character);
-                self.cursor += character.len_utf8();
-            }
-            _ => self.insert(&text),
+        if !long || !self.put_chip(Chip::Paste(text.clone())) {
+            self.insert(&text);
         }
     }
 
-    fn boundary(&self, at: usize) -> usize {
+    pub(crate) fn boundary(&self, at: usize) -> usize {
         let starts = self.text.grapheme_indices(true).map(|(start, _)| start);
         starts
             .chain([self.text.len()])
@@ -194,7 +182,7 @@ impl Composer {
         if !cut.is_empty() {
             // A chip cannot come back under another number: its text does.
             let text = |character: char| match chip(character) {
-                Some(at) => self.chips.get(at).cloned().unwrap_or_default(),
+                Some(at) => self.chips.get(at).map(Chip::text).unwrap_or_default(),
                 None => character.to_string(),
             };
             self.killed = cut.chars().map(text).collect();
@@ -353,14 +341,7 @@ impl Composer {
     /// Words in place of a chip.
     fn label(&self, grapheme: &str) -> Option<String> {
         let at = grapheme.chars().next().and_then(chip)?;
-        let text = self.chips.get(at)?;
-        let lines = text.lines().count();
-        let (count, what) = match lines {
-            0 | 1 => (text.chars().count(), "characters"),
-            lines => (lines, "lines"),
-        };
-        let count = Grouped(u64::try_from(count).unwrap_or(u64::MAX));
-        Some(format!("[pasted {count} {what}]"))
+        self.chips.get(at).map(Chip::label)
     }
 }
 
@@ -395,14 +376,8 @@ pub(crate) enum Edit {
     Yank,
 }
 
-/// Place of the paste that a character stands for.
-fn chip(character: char) -> Option<usize> {
-    let at = u32::from(character).checked_sub(FIRST_CHIP)?;
-    usize::try_from(at).ok().filter(|at| *at < MOST_CHIPS)
-}
-
 /// Text without characters that stand for pastes, and without control characters but line breaks.
-fn own(text: &str) -> String {
+pub(crate) fn own(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let lines: Vec<String> = text.split('\n').map(clean).collect();
     lines

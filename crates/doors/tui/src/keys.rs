@@ -119,8 +119,7 @@ impl Model {
             .front_mut()
             .map(|dialog| dialog.words().map(|words| words.paste(text)));
         if words.is_none() {
-            self.composer.paste(text);
-            return self.look_up();
+            return self.paste_into_draft(text);
         }
         Vec::new()
     }

@@ -3,6 +3,7 @@
 mod answer;
 mod carry;
 mod cell;
+mod chip;
 mod completion;
 mod composer;
 mod dialog;

@@ -87,6 +87,8 @@ pub enum Input {
         /// Their paths, the likeliest first.
         found: Vec<String>,
     },
+    /// A paste that names an image, and the path of the file if there is one.
+    Image(String, Option<String>),
     /// The draft as the person's editor left it, or the reason why it is as before.
     Composed(Result<String, String>),
     /// The terminal got the keyboard, or another window did.
@@ -137,6 +139,8 @@ pub enum Effect {
     },
     /// Files that a begun name may mean should be looked for.
     FindFiles(String),
+    /// The file that a paste names should be looked for: the paste, and its path.
+    FindImage(String, String),
     /// The draft goes to the person's editor, which gets the terminal.
     Compose(String),
     /// Command lines that act on an entry of a panel.
@@ -255,6 +259,8 @@ pub struct Model {
     pub(crate) held: Vec<(String, When)>,
     /// Files that were chosen from the list behind `@`.
     pub(crate) mentioned: BTreeSet<String>,
+    /// Images of the prompts of this session, the first is number one.
+    pub(crate) images: Vec<String>,
     /// True if another process writes the session.
     pub(crate) watching: bool,
     /// True if another window has the keyboard, as far as the terminal tells.
@@ -298,6 +304,7 @@ impl Model {
             opening: false,
             held: Vec::new(),
             mentioned: BTreeSet::new(),
+            images: Vec::new(),
             watching: false,
             away: false,
             panel: None,
@@ -370,6 +377,7 @@ impl Model {
                 self.files_found(&begun, found);
                 Vec::new()
             }
+            Input::Image(pasted, found) => self.image_found(&pasted, found),
             Input::Composed(text) => self.composed(text),
             Input::Focus(here) => {
                 self.away = !here;

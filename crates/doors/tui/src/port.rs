@@ -54,6 +54,9 @@ pub trait Services: fmt::Debug + Send + Sync {
     /// Looks for files of the project that a begun name may mean, the likeliest first.
     fn files(&self, begun: String) -> ServiceFuture<Vec<String>>;
 
+    /// The file that a pasted path names, from the root; none if there is no such file.
+    fn image(&self, path: String) -> ServiceFuture<Option<String>>;
+
     /// Lets the person edit a text in an editor of theirs, which has the terminal meanwhile; waits for it.
     ///
     /// # Errors

@@ -88,7 +88,11 @@ impl Scene {
     }
 
     pub(crate) fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.home().join(name), text).unwrap();
+        self.write_bytes(name, text.as_bytes());
+    }
+
+    pub(crate) fn write_bytes(&self, name: &str, bytes: &[u8]) {
+        std::fs::write(self.home().join(name), bytes).unwrap();
     }
 
     /// The same in a folder that may have to be made.

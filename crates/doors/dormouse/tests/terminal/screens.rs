@@ -369,3 +369,36 @@ fn a_draft_is_written_in_an_editor_that_has_the_terminal() {
     pty.shows("One.");
     leave(pty, "editor", &["One."]);
 }
+
+/// The smallest image: one point.
+const POINT: &[u8] = &[
+    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44, 0x52,
+    0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x08, 0x06, 0x00, 0x00, 0x00, 0x1f, 0x15, 0xc4,
+    0x89, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x44, 0x41, 0x54, 0x78, 0xda, 0x63, 0x64, 0xf8, 0xcf, 0x50,
+    0x0f, 0x00, 0x03, 0x86, 0x01, 0x80, 0x5a, 0x34, 0x7d, 0x6b, 0x00, 0x00, 0x00, 0x00, 0x49, 0x45,
+    0x4e, 0x44, 0xae, 0x42, 0x60, 0x82,
+];
+
+#[test]
+fn an_image_that_is_dropped_goes_to_the_model() {
+    let scene = Scene::new(&["It is a point."].map(says), "");
+    scene.write_bytes("project/one point.png", POINT);
+    let mut pty = scene.open(&[], (80, 24));
+    pty.shows("ask mode");
+    let path = scene.home().join("project/one\\ point.png");
+    pty.send(&format!("\u{1b}[200~{}\u{1b}[201~", path.display()));
+    pty.shows("› [Image #1]");
+    pty.send(" what is it?\r");
+    pty.shows("It is a point.");
+    leave(pty, "image", &["› [Image #1] what is it?"]);
+    let folder = format!(
+        ".dormouse/projects/{}",
+        scene.entries(".dormouse/projects")[0]
+    );
+    let logs = scene.entries(&folder).into_iter();
+    let logs = logs.filter(|name| name.contains(".jsonl"));
+    let logs: String = logs
+        .map(|name| scene.read(&format!("{folder}/{name}")))
+        .collect();
+    assert!(logs.contains(r#""media_type":"image/png""#), "{logs}");
+}

@@ -1,6 +1,7 @@
 //! The screen on an emulated terminal.
 
 #[cfg(test)]
+mod images;
 mod panels;
 #[cfg(test)]
 mod random;

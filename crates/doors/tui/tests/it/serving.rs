@@ -51,6 +51,10 @@ impl Services for Broken {
         Box::pin(async { Vec::new() })
     }
 
+    fn image(&self, _: String) -> ServiceFuture<Option<String>> {
+        Box::pin(async { None })
+    }
+
     fn compose(&self, _: String) -> Result<String, String> {
         Err("there is no editor".to_owned())
     }

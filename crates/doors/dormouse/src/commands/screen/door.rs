@@ -179,6 +179,12 @@ impl Services for Door {
         Box::pin(async move { work.await.unwrap_or_default() })
     }
 
+    fn image(&self, path: String) -> ServiceFuture<Option<String>> {
+        let host = Arc::clone(&self.host);
+        let work = blocking(move || files::named(&host, &path));
+        Box::pin(async move { work.await.flatten() })
+    }
+
     fn compose(&self, text: String) -> Result<String, String> {
         let draft = editor::Draft {
             text: &text,

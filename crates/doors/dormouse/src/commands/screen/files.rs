@@ -2,6 +2,7 @@
 
 use dormouse_agent::files_below;
 use dormouse_host::Host;
+use dormouse_system::FileKind;
 
 /// Files that are listed: more than anyone steps through.
 const MOST: usize = 40;
@@ -12,6 +13,18 @@ pub(super) fn all(host: &Host) -> Vec<String> {
     let found = files_below(&*host.system().files, folder).unwrap_or_default();
     let shown = found.iter().map(|path| path.display().to_string());
     shown.collect()
+}
+
+/// A file by a path that a person pasted, from the root; none if it is not there.
+pub(super) fn named(host: &Host, path: &str) -> Option<String> {
+    let system = host.system();
+    let home = path.strip_prefix("~/").zip(system.env.home_dir());
+    let path = match home {
+        Some((below, home)) => home.join(below),
+        None => host.places().current_dir.join(path),
+    };
+    let facts = system.files.metadata(&path).ok()?;
+    (facts.kind == FileKind::File).then(|| path.display().to_string())
 }
 
 /// Files whose names fit, the likeliest first.
