@@ -30,6 +30,8 @@ const LONGEST_SUBJECT: usize = 400;
 const RESULT_LINES: usize = 4;
 /// Lines of a failed result: the reason of a compiler's error is rarely in the first four.
 const ERROR_LINES: usize = 10;
+/// Those of them that are its beginning: compilers name the first error there, tests fail at the end.
+const ERROR_HEAD: usize = 4;
 /// Lines of a diff that are shown; the rest is counted.
 const DIFF_LINES: usize = 300;
 
@@ -108,7 +110,8 @@ pub(crate) fn diff(tool: &str, input: &Value) -> Vec<Line> {
     lines
 }
 
-/// Head of a result, and the number of lines that are left out.
+/// Head of a result, and the number of lines that are left out behind it. A failed one shows its end, too,
+/// with the number of lines between.
 pub(crate) fn result(content: &Block, is_error: bool) -> (Vec<String>, usize) {
     let value: Value = serde_json::from_slice(content.bytes()).unwrap_or_default();
     let text = match &value["content"] {
@@ -126,6 +129,12 @@ pub(crate) fn result(content: &Block, is_error: bool) -> (Vec<String>, usize) {
     let mut lines: Vec<String> = clean_lines(&text)
         .filter(|line| !line.trim().is_empty())
         .collect();
+    if is_error && lines.len() > ERROR_LINES + 1 {
+        let end = lines.len() - (ERROR_LINES - ERROR_HEAD);
+        let between = format!("… {} lines between", end - ERROR_HEAD);
+        lines.splice(ERROR_HEAD..end, [between]);
+        return (lines, 0);
+    }
     // One line more takes no more room than the line that counts it.
     let more = if lines.len() > most + 1 {
         lines.len() - most
@@ -191,5 +200,12 @@ mod tests {
         );
         let five = Block::tool_result(&call, "1\n2\n3\n4\n5", false);
         assert_eq!(result(&five, false).1, 0);
+        let failed: Vec<String> = (1..=20).map(|line| line.to_string()).collect();
+        let failed = Block::tool_result(&call, &failed.join("\n"), true);
+        let (shown, more) = result(&failed, true);
+        assert_eq!(
+            (shown.join(" "), more),
+            ("1 2 3 4 … 10 lines between 15 16 17 18 19 20".to_owned(), 0)
+        );
     }
 }

@@ -32,6 +32,8 @@ fn the_demo_shows_every_layer_without_a_terminal() {
         "Five days, 1,500 uploads",
         "On a Tuesday; never on a Friday.",
         "merged: ",
+        // A failed run shows its end, where the reason stands.
+        "FAILED test_upload_limit: expected 300, got 30",
         // The question before the edit, and the table of policies.
         "LIMIT = 300",
         "economic",
