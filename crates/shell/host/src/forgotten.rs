@@ -334,16 +334,16 @@ fn words(record: &Record) -> Option<(&'static str, String, Tokens)> {
         }
         Body::Boundary(boundary) => {
             let how = match boundary.kind {
-                BoundaryKind::Notes => "compacted from the session notes",
-                BoundaryKind::Full => "compacted with a summary",
-                BoundaryKind::Partial => "compacted in part",
-                BoundaryKind::Offline => "compacted without a model",
-                BoundaryKind::Foreign => "compacted by another tool",
+                BoundaryKind::Notes => "from the session notes",
+                BoundaryKind::Full => "with a summary",
+                BoundaryKind::Partial => "in part",
+                BoundaryKind::Offline => "without a model",
+                BoundaryKind::Foreign => "by another tool",
             };
             let before = boundary.pre_tokens.unwrap_or_default();
             let after = boundary.post_tokens.unwrap_or_default();
             let (from, to) = (Grouped(before.0), Grouped(after.0));
-            let why = format!("{how}: {from} tokens are now about {to}");
+            let why = format!("{how}, {from} to {to} tokens");
             ("compact", why, before - after)
         }
         _ => return None,
