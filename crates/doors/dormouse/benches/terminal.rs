@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 const STARTS: usize = 20;
 /// Messages of the long session.
 const MESSAGES: usize = 5_000;
-/// Lines of the long answer: seven characters each, about two tokens.
+/// Lines of the long answer: code, so that each is coloured; sixteen characters, about six tokens.
 const LINES: usize = 10_000;
 /// Keys that are typed into the stream.
 const KEYS: usize = 120;
@@ -37,8 +37,11 @@ fn main() {
     let folder = tempfile::tempdir().expect("a folder");
     let home = folder.path().canonicalize().expect("a path");
     std::fs::create_dir_all(home.join("project/.git")).expect("a folder");
-    let answer: Vec<String> = (0..LINES).map(|line| format!("l{line:05}")).collect();
-    let mut provider = Provider(provider(&home, &answer.join("\n")));
+    let answer: Vec<String> = (0..LINES)
+        .map(|line| format!("let l{line:05} = 1;"))
+        .collect();
+    let answer = format!("```rust\n{}\n```", answer.join("\n"));
+    let mut provider = Provider(provider(&home, &answer));
     let url = listening(&mut provider.0);
     let session = long_session(&home);
     let resume = ["--resume", session.as_str()];
@@ -236,7 +239,8 @@ fn stream(home: &Path, url: &str) {
         "frames while an answer of {LINES} lines streams: {rate:.0} a second for {seconds:.1} s"
     );
     pty.send("\u{15}");
-    pty.shows("$0.");
+    // The cost of the answer, which is there when it has ended.
+    pty.shows(" · $");
     thread::sleep(Duration::from_secs(3));
     println!("most memory: {} MB", memory_mb(pty.process()));
     let (begun, before) = (Instant::now(), wake_ups(pty.process()));
@@ -260,7 +264,10 @@ fn stream(home: &Path, url: &str) {
     );
     pty.send("\u{4}\u{4}");
     let (_, recording, lines) = pty.ended();
-    let kept = lines.iter().filter(|line| line.starts_with('l')).count();
+    let kept = lines
+        .iter()
+        .filter(|line| line.starts_with("  let l"))
+        .count();
     let steps = recording.steps.iter();
     let bytes: usize = steps
         .map(|step| match step {
