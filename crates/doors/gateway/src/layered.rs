@@ -47,7 +47,7 @@ pub(crate) struct Layered<'a> {
 enum Read {
     /// Not understood, or without a line of ours.
     Plain,
-    /// Planned.
+    /// Planned: ready to send, or with a question first.
     Step(Step),
     /// Another request of its conversation is being planned.
     Waits(Box<Waiting>),

@@ -140,7 +140,7 @@ pub fn compose(
 pub(crate) struct Edits(Vec<(Range<usize>, Vec<u8>)>);
 
 impl Edits {
-    /// Other messages.
+    /// Edits that put other messages in place of the client's.
     pub(crate) fn new(layout: &Layout, messages: Vec<u8>) -> Self {
         Self(vec![(layout.messages.clone(), messages)])
     }

@@ -18,7 +18,7 @@ use std::collections::HashMap;
 pub struct Event {
     /// Name of the event.
     pub name: String,
-    /// Its JSON.
+    /// JSON of the event, on one line.
     pub data: String,
 }
 
@@ -137,7 +137,7 @@ impl Joined {
         }
     }
 
-    /// The closing events.
+    /// Events that close the message, with the usage of all its answers.
     pub fn close(&mut self) -> Vec<Event> {
         let mut closing = std::mem::take(&mut self.closing);
         if self.earlier > 0 {

@@ -135,7 +135,7 @@ fn a_rule_told_through_the_gateway_is_in_a_later_conversation_where_it_matters()
     let words = second.messages.len();
     second.say("Thanks. Now draw me a picture of a cat in ASCII.");
     let later = upstream.last();
-    // What was recalled stays where it was, and is not repeated.
+    // A recalled memory stays where it was, and is not repeated.
     assert_eq!(words, 2);
     assert_eq!(
         later.matches("make migrate-safe").count(),
