@@ -4,15 +4,13 @@
 //! anyway, so that each old result is weighed by itself; on a warm one everything behind the first
 //! cleared result is written again, which hardly ever pays.
 
-use crate::body::{Kind, Part};
+use crate::body::Kind;
 use crate::line::{Form, Sent};
-use crate::plan::{Plan, Save};
+use crate::plan::Plan;
 use crate::results::Weighing;
 use crate::rules::Tool;
 use dormouse_context::clear::marker;
 use dormouse_context::economy::{Clearing, Outlook, clearing_worth, cold_least};
-use dormouse_context::offload::{file_name, result_block};
-use dormouse_core::hash::Hash;
 use dormouse_core::units::Tokens;
 
 /// Smallest result that goes: twice the tokens of the path in its place.
@@ -64,7 +62,8 @@ impl Weighing<'_> {
         ));
         if decision.act {
             for at in going {
-                self.cleared(at, sent, plan);
+                let path = |_: &str, path: &str| marker(path);
+                self.put_away(at, Form::Cleared, path, sent, plan);
             }
         }
     }
@@ -124,28 +123,5 @@ impl Weighing<'_> {
     fn size(&self, at: usize) -> Tokens {
         let part = self.body.parts.get(at);
         part.map_or(Tokens::ZERO, |part| part.tokens(self.measure.bytes))
-    }
-
-    /// Puts the path of a result's text in its place.
-    fn cleared(&self, at: usize, sent: &mut Sent, plan: &mut Plan) {
-        let block = self.body.parts.get(at).and_then(Part::block);
-        let Some((block, folder)) = block.zip(self.around.folder) else {
-            return;
-        };
-        let (Some(call), Some(text)) = (block.call().cloned(), block.readable_text()) else {
-            return;
-        };
-        // Pictures stay, whatever stands beside them.
-        if block.weight().media_tokens > 0 || text.is_empty() {
-            return;
-        }
-        let file = file_name(&call, &text, Hash::of(text.as_bytes()));
-        let shown = marker(&format!("{folder}/{file}"));
-        let short = result_block(&call, &shown, &[], block.is_error());
-        plan.saves.push(Save {
-            file: file.clone(),
-            text,
-        });
-        self.replace(at, Form::Cleared, &short, file, sent, plan);
     }
 }

@@ -11,7 +11,6 @@ use dormouse_context::economy::Rates;
 use dormouse_context::offload::{file_name, preview, result_block};
 use dormouse_core::block::Block;
 use dormouse_core::hash::Hash;
-use dormouse_core::id::CallId;
 use dormouse_core::units::Tokens;
 use dormouse_recognise::Seen;
 use memchr::memmem;
@@ -256,6 +255,20 @@ impl Weighing<'_> {
 
     /// Puts a preview in place of a result; false if it has no text.
     fn preview(&self, at: usize, sent: &mut Sent, plan: &mut Plan) -> bool {
+        let shown = |text: &str, path: &str| preview(text, path, self.around.rules.preview);
+        self.put_away(at, Form::Offloaded, shown, sent, plan)
+    }
+
+    /// Saves a result's text, and puts what is shown of it and its path in its place; false if it has
+    /// no text.
+    pub(crate) fn put_away(
+        &self,
+        at: usize,
+        form: Form,
+        shown: impl FnOnce(&str, &str) -> String,
+        sent: &mut Sent,
+        plan: &mut Plan,
+    ) -> bool {
         let block = self.body.parts.get(at).and_then(Part::block);
         let Some((block, folder)) = block.zip(self.around.folder) else {
             return false;
@@ -268,18 +281,17 @@ impl Weighing<'_> {
             return false;
         }
         let file = file_name(&call, &text, Hash::of(text.as_bytes()));
-        let path = format!("{folder}/{file}");
-        let shown = preview(&text, &path, self.around.rules.preview);
-        let short = offloaded(&call, &shown, block.is_error());
+        let shown = shown(&text, &format!("{folder}/{file}"));
+        let short = result_block(&call, &shown, &[], block.is_error());
         plan.saves.push(Save {
             file: file.clone(),
             text,
         });
-        self.replace(at, Form::Offloaded, &short, file, sent, plan);
+        self.replace(at, form, &short, file, sent, plan);
         true
     }
 
-    pub(crate) fn replace(
+    fn replace(
         &self,
         at: usize,
         form: Form,
@@ -301,10 +313,6 @@ impl Weighing<'_> {
         sent.stand_ins.insert(at, Arc::new(one.clone()));
         plan.records.push(Record::Replaced(one));
     }
-}
-
-fn offloaded(call: &CallId, shown: &str, is_error: bool) -> Block {
-    result_block(call, shown, &[], is_error)
 }
 
 /// Readable text of a part, or the arguments of a call.
